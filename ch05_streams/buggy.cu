@@ -1,0 +1,128 @@
+// Divides an array by its sum, in parts: each part is meant to have a stream of its own, so that its copies
+// and kernels can run beside those of the other parts.
+//
+// Wrong: one stream is created, and its handle is copied into every element of the vector.
+//
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch05_streams/buggy.cu -o buggy
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o buggy ./buggy
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <nvtx3/nvtx3.hpp>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/options.hpp"
+
+constexpr int kBlocks = 1280, kThreads = 256;
+
+/// One partial sum a block: a grid-stride loop, then a tree in shared memory.
+__global__ void partial_reduce(const float* x, size_t count, float* partial) {
+    __shared__ float tree[kThreads];
+    float sum = 0;
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
+        sum += x[i];
+    tree[threadIdx.x] = sum;
+    for (int half = kThreads / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) partial[blockIdx.x] = tree[0];
+}
+
+/// Adds the partial sums with one thread, one memory access after the other: it leaves nearly all of the GPU
+/// idle.
+__global__ void single_thread_sum(const float* partial, float* sum) {
+    *sum = 0;
+    for (int i = 0; i < kBlocks; ++i) *sum += partial[i];
+}
+
+__global__ void divide_by(float* x, size_t count, float divisor) {
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
+        x[i] /= divisor;
+}
+
+cudaStream_t make_stream() {
+    cudaStream_t stream = nullptr;
+    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+}
+
+/// One stream a part. They live as long as the program.
+std::vector<cudaStream_t> make_streams(size_t parts) {
+    return std::vector<cudaStream_t>(parts, make_stream());
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv,
+                    "Divides an array of random numbers by its sum, in parts, one stream a part.");
+    const size_t count = options.integer("--count", 100'000'000, 1, 1'000'000'000, "numbers in the array");
+    const size_t parts = options.integer("--streams", 4, 1, 64, "parts, and streams");
+    const int repetitions = options.integer("--repetitions", 50, 1, 10'000, "times each part is summed");
+    options.done();
+    require_gpu((count + parts * (kBlocks + 1)) * sizeof(float));
+
+    const auto x = pinned_array<float>(count), sums = pinned_array<float>(parts);
+    std::mt19937 random(5);
+    double expected_total = 0;
+    for (size_t i = 0; i < count; ++i)
+        expected_total += x[i] = static_cast<float>((random() >> 8) + 1) / (1 << 24);
+    const std::vector<float> input(x.get(), x.get() + count);
+
+    const auto device_x = device_array<float>(count), partial = device_array<float>(parts * kBlocks),
+               device_sums = device_array<float>(parts);
+    const auto streams = make_streams(parts);
+    const auto first = [&](size_t part) { return count * part / parts; };
+
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        partial_reduce<<<kBlocks, kThreads>>>(device_x.get(), 0, partial.get());
+        single_thread_sum<<<1, 1>>>(partial.get(), device_sums.get());
+        divide_by<<<kBlocks, kThreads>>>(device_x.get(), 0, 1);
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+
+    const auto start = std::chrono::steady_clock::now();
+    {
+        nvtx3::scoped_range range{"normalise"};
+        for (size_t part = 0; part < parts; ++part) {
+            const size_t begin = first(part), length = first(part + 1) - begin;
+            float* const part_x = device_x.get() + begin;
+            float* const part_partial = partial.get() + part * kBlocks;
+            CUDA_CHECK(cudaMemcpyAsync(part_x, &x[begin], length * sizeof(float), cudaMemcpyHostToDevice,
+                                       streams[part]));
+            for (int repetition = 0; repetition < repetitions; ++repetition) {
+                partial_reduce<<<kBlocks, kThreads, 0, streams[part]>>>(part_x, length, part_partial);
+                single_thread_sum<<<1, 1, 0, streams[part]>>>(part_partial, &device_sums[part]);
+            }
+            CUDA_CHECK(cudaMemcpyAsync(&sums[part], &device_sums[part], sizeof(float), cudaMemcpyDeviceToHost,
+                                       streams[part]));
+        }
+        CUDA_CHECK(cudaDeviceSynchronize());
+        double total = 0;
+        for (size_t part = 0; part < parts; ++part) total += sums[part];
+        for (size_t part = 0; part < parts; ++part) {
+            const size_t begin = first(part), length = first(part + 1) - begin;
+            divide_by<<<kBlocks, kThreads, 0, streams[part]>>>(device_x.get() + begin, length,
+                                                               static_cast<float>(total));
+            CUDA_CHECK(cudaMemcpyAsync(&x[begin], device_x.get() + begin, length * sizeof(float),
+                                       cudaMemcpyDeviceToHost, streams[part]));
+        }
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    CUDA_CHECK(cudaGetLastError());
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+
+    double found_total = 0;
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const double expected = input[i] / expected_total;
+        found_total += x[i];
+        wrong += !(std::fabs(x[i] - expected) <= 1e-4 * expected);
+    }
+    std::printf("%zu numbers in %zu parts: %.2f ms\n", count, parts, elapsed.count());
+    std::printf("sum afterwards: expected 1, found %.6f; %zu of %zu numbers wrong\n", found_total, wrong,
+                count);
+    return wrong == 0 ? 0 : 1;
+}
