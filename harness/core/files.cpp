@@ -1,0 +1,105 @@
+#include "core/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace lab {
+
+namespace {
+
+[[noreturn]] void fail(const char* what, const fs::path& path, int reason) {
+    throw Error(fmt::format("{} {}: {}", what, path.string(), std::strerror(reason)));
+}
+
+/// A name beside `path` that no other process uses.
+fs::path scratch_beside(const fs::path& path) {
+    return path.string() + fmt::format(".{}.part", ::getpid());
+}
+
+void make_folders_above(const fs::path& path) {
+    std::error_code problem;
+    if (path.has_parent_path()) fs::create_directories(path.parent_path(), problem);
+    if (problem) fail("cannot make the folder of", path, problem.value());
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path) {
+    if (fs::is_directory(path)) fail("cannot read", path, EISDIR);
+    std::FILE* file = std::fopen(path.c_str(), "rb");
+    if (!file) fail("cannot read", path, errno);
+    std::string contents;
+    char buffer[65536];
+    for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;)
+        contents.append(buffer, got);
+    const bool broken = std::ferror(file);
+    std::fclose(file);
+    if (broken) fail("cannot read", path, EIO);
+    return contents;
+}
+
+void write_file(const fs::path& path, std::string_view contents) {
+    make_folders_above(path);
+    const fs::path part = scratch_beside(path);
+    std::FILE* file = std::fopen(part.c_str(), "wb");
+    if (!file) fail("cannot write", part, errno);
+    bool written = std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
+    written = std::fflush(file) == 0 && written;
+    written = ::fsync(::fileno(file)) == 0 && written;
+    const int reason = errno;
+    written = std::fclose(file) == 0 && written;
+    if (!written) {
+        ::unlink(part.c_str());
+        fail("cannot write", path, reason);
+    }
+    if (std::rename(part.c_str(), path.c_str()) != 0) {
+        const int rename_reason = errno;
+        ::unlink(part.c_str());
+        fail("cannot write", path, rename_reason);
+    }
+}
+
+void replace_file(const fs::path& finished, const fs::path& path) {
+    make_folders_above(path);
+    if (std::rename(finished.c_str(), path.c_str()) == 0) return;
+    if (errno != EXDEV) fail("cannot write", path, errno);
+    write_file(path, read_file(finished));
+    ::unlink(finished.c_str());
+}
+
+TemporaryFolder::TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "lab.XXXXXX").string();
+    if (!::mkdtemp(name.data())) fail("cannot make a temporary folder", name, errno);
+    path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+}
+
+Lock::Lock(const fs::path& what) {
+    const fs::path path = what.string() + ".lock";
+    make_folders_above(path);
+    fd_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (fd_ < 0) fail("cannot open the lock", path, errno);
+    if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
+    std::fprintf(stderr, "another lab is making %s: waiting for it to finish\n", what.c_str());
+    while (::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+}
+
+Lock::~Lock() {
+    ::close(fd_);
+}
+
+}  // namespace lab

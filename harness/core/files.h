@@ -1,0 +1,48 @@
+// Files that are written whole or not at all, temporary folders, and a lock between two runs of `lab`.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace lab {
+
+namespace fs = std::filesystem;
+
+/// The whole file; an Error names the path and the reason.
+[[nodiscard]] std::string read_file(const fs::path& path);
+
+/// Writes beside `path` and renames, so that a reader sees the old file or the new one, never a part, and a
+/// full disk leaves the old one as it was. Makes the folders above it.
+void write_file(const fs::path& path, std::string_view contents);
+
+/// Moves a finished file over `path`, across file systems if need be, with the same promise as write_file.
+void replace_file(const fs::path& finished, const fs::path& path);
+
+/// A folder that is removed with all it holds when this goes away.
+class TemporaryFolder {
+  public:
+    TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    ~TemporaryFolder();
+    [[nodiscard]] const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path_;
+};
+
+/// Held while `what`, a file or folder, is made: a second `lab` waits for the first, and says so on stderr. The lock is the
+/// file `what`.lock beside it.
+class Lock {
+  public:
+    explicit Lock(const fs::path& what);
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    ~Lock();
+
+  private:
+    int fd_ = -1;
+};
+
+}  // namespace lab

@@ -1,0 +1,135 @@
+#include "core/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/text.h"
+
+extern char** environ;
+
+namespace lab {
+
+namespace {
+
+/// A pipe whose ends close themselves.
+struct Pipe {
+    std::array<int, 2> end{-1, -1};
+    Pipe() {
+        if (pipe2(end.data(), O_CLOEXEC) != 0) throw Error(fmt::format("no pipe: {}", std::strerror(errno)));
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    ~Pipe() { close_read(), close_write(); }
+    void close_read() { close_end(0); }
+    void close_write() { close_end(1); }
+
+  private:
+    void close_end(std::size_t i) {
+        if (end[i] >= 0) ::close(end[i]);
+        end[i] = -1;
+    }
+};
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> result;
+    for (std::string& word : words) result.push_back(word.data());
+    result.push_back(nullptr);
+    return result;
+}
+
+pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
+    std::vector<std::string> words = command.words;
+    std::vector<std::string> variables = command.environment.value_or(std::vector<std::string>{});
+    auto argv = pointers(words), envp = pointers(variables);
+
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out.end[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err.end[1], STDERR_FILENO);
+    if (!command.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, command.folder.c_str());
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    // A process group of its own, so that the time limit also reaches what the command starts.
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+
+    pid_t pid = -1;
+    const int failed = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(),
+                                    command.environment ? envp.data() : environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (failed != 0)
+        throw Error(fmt::format("{} could not be started: {}. Is it installed and in PATH?", command.words[0],
+                                std::strerror(failed)),
+                    kNothingCouldRun);
+    return pid;
+}
+
+/// Appends what is there to read; false at the end of the stream.
+bool drain(int fd, std::string& into) {
+    std::array<char, 65536> buffer;
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got > 0) into.append(buffer.data(), static_cast<std::size_t>(got));
+    return got > 0 || (got < 0 && errno == EINTR);
+}
+
+}  // namespace
+
+Outcome run(const Command& command) {
+    Pipe out, err;
+    Outcome outcome;
+    const pid_t pid = start(command, out, err);
+    out.close_write();
+    err.close_write();
+
+    const auto deadline = std::chrono::steady_clock::now() + command.limit;
+    while (out.end[0] >= 0 || err.end[0] >= 0) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
+        if (left.count() <= 0) {
+            outcome.timed_out = true;
+            ::kill(-pid, SIGKILL);
+            break;
+        }
+        std::array<pollfd, 2> ready{{{out.end[0], POLLIN, 0}, {err.end[0], POLLIN, 0}}};
+        if (::poll(ready.data(), ready.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) break;
+        if (ready[0].revents && !drain(out.end[0], outcome.out)) out.close_read();
+        if (ready[1].revents && !drain(err.end[0], outcome.err)) err.close_read();
+    }
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+    outcome.exit_code = outcome.signal ? 128 + outcome.signal : WEXITSTATUS(status);
+    return outcome;
+}
+
+std::optional<std::filesystem::path> find_program(const std::string& name) {
+    const char* path = std::getenv("PATH");
+    for (const std::string& folder : split(path ? path : "", ':')) {
+        const std::filesystem::path candidate = std::filesystem::path(folder) / name;
+        if (!folder.empty() && ::access(candidate.c_str(), X_OK) == 0 &&
+            std::filesystem::is_regular_file(candidate))
+            return candidate;
+    }
+    return std::nullopt;
+}
+
+std::string describe(const Outcome& outcome, const Command& command) {
+    if (outcome.timed_out) return fmt::format("stopped after {} s", command.limit.count());
+    if (outcome.signal) return fmt::format("killed by signal {}", outcome.signal);
+    return fmt::format("exit code {}", outcome.exit_code);
+}
+
+}  // namespace lab

@@ -1,0 +1,56 @@
+#include "core/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace lab {
+
+bool terminal_has_colour() {
+    static const bool colour = [] {
+        const char* no_color = std::getenv("NO_COLOR");
+        const char* term = std::getenv("TERM");
+        return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && std::strcmp(term, "dumb") != 0;
+    }();
+    return colour;
+}
+
+int terminal_columns() {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
+    return std::clamp<int>(size.ws_col, 60, 160);
+}
+
+bool is_interactive() {
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+namespace {
+
+std::string coloured(const char* code, std::string_view text) {
+    if (!terminal_has_colour()) return std::string(text);
+    return std::string("\x1b[") + code + "m" + std::string(text) + "\x1b[0m";
+}
+
+}  // namespace
+
+std::string bold(std::string_view text) {
+    return coloured("1", text);
+}
+std::string green(std::string_view text) {
+    return coloured("32", text);
+}
+std::string red(std::string_view text) {
+    return coloured("31", text);
+}
+std::string yellow(std::string_view text) {
+    return coloured("33", text);
+}
+std::string dim(std::string_view text) {
+    return coloured("2", text);
+}
+
+}  // namespace lab

@@ -1,0 +1,39 @@
+// Numbers with units, and text from strangers made safe to print.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lab {
+
+/// A duration with three significant digits and the unit that suits it: "24.5 ms".
+[[nodiscard]] std::string format_ns(double ns);
+
+/// A size in decimal units, as data sheets and nsys count: "400 MB".
+[[nodiscard]] std::string format_bytes(double bytes);
+
+/// A plain number with at most `significant` significant digits and no trailing zeros.
+[[nodiscard]] std::string format_number(double value, int significant = 4);
+
+/// `text` with control characters replaced, so that a kernel name cannot steer the terminal.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// `text` cut to at most `width` characters, the cut marked with an ellipsis.
+[[nodiscard]] std::string shorten(std::string_view text, std::size_t width);
+
+/// Characters in UTF-8 `text`, each taken to be one column wide.
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
+[[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
+[[nodiscard]] std::string trim(std::string_view text);
+
+/// The command as one line that a shell reads back as the same words.
+[[nodiscard]] std::string shell_line(const std::vector<std::string>& command);
+
+/// The candidate that differs from `word` in the fewest letters, or "" if none is near: for "did you mean".
+[[nodiscard]] std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+}  // namespace lab

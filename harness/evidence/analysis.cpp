@@ -1,0 +1,279 @@
+#include "evidence/analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "evidence/range_selection.h"
+
+namespace lab {
+
+namespace {
+
+constexpr int64_t kKernelWaitLimit_ns = 30'000;
+
+template <class Work>
+Intervals intervals_of(const std::vector<Work>& work, const std::function<bool(const Work&)>& wanted) {
+    Intervals intervals;
+    intervals.reserve(work.size());
+    for (const Work& w : work)
+        if (wanted(w)) intervals.push_back({w.start_ns, w.end_ns});
+    return intervals;
+}
+
+/// The GPU with the most kernel time, or the most copies where there are no kernels.
+void choose_device(const Trace& trace, Analysis& a) {
+    std::map<int64_t, int64_t> weight;
+    for (const Kernel& k : trace.kernels) weight[k.device] += k.end_ns - k.start_ns + 1;
+    for (const Copy& c : trace.copies) weight[c.device] += 1;
+    int64_t most = -1;
+    for (const auto& [device, w] : weight) {
+        a.devices.push_back(device);
+        if (w > most) most = w, a.device = device;
+    }
+}
+
+/// Finds when the call that launched a piece of work began.
+class LaunchTimes {
+  public:
+    explicit LaunchTimes(const std::vector<ApiCall>& calls) {
+        by_key_.reserve(calls.size());
+        for (const ApiCall& call : calls) by_key_.push_back({call.process, call.correlation, call.start_ns});
+        if (!std::is_sorted(by_key_.begin(), by_key_.end())) std::sort(by_key_.begin(), by_key_.end());
+    }
+    [[nodiscard]] std::optional<int64_t> of(int64_t process, int64_t correlation) const {
+        const auto at =
+            std::lower_bound(by_key_.begin(), by_key_.end(), Entry{process, correlation, INT64_MIN});
+        if (at == by_key_.end() || std::get<0>(*at) != process || std::get<1>(*at) != correlation)
+            return std::nullopt;
+        return std::get<2>(*at);
+    }
+
+  private:
+    using Entry = std::tuple<int64_t, int64_t, int64_t>;
+    std::vector<Entry> by_key_;
+};
+
+struct GpuWork {
+    int64_t start_ns, end_ns, process, correlation;
+};
+
+std::vector<GpuWork> all_work(const Trace& trace, int64_t device) {
+    std::vector<GpuWork> work;
+    work.reserve(trace.kernels.size() + trace.copies.size());
+    for (const Kernel& k : trace.kernels)
+        if (k.device == device) work.push_back({k.start_ns, k.end_ns, k.process, k.correlation});
+    const auto middle = static_cast<std::ptrdiff_t>(work.size());
+    for (const Copy& c : trace.copies)
+        if (c.device == device) work.push_back({c.start_ns, c.end_ns, c.process, c.correlation});
+    std::inplace_merge(work.begin(), work.begin() + middle, work.end(),
+                       [](const GpuWork& x, const GpuWork& y) { return x.start_ns < y.start_ns; });
+    return work;
+}
+
+/// Walks the work in time order; whatever lies between the last end so far and the next start is a gap. Only
+/// the part of a gap inside the windows counts.
+IdleByCause idle_by_cause(const std::vector<GpuWork>& work, const std::vector<ApiCall>& calls,
+                          const Intervals& windows) {
+    IdleByCause idle;
+    const LaunchTimes launches(calls);
+    std::size_t window = 0;
+    int64_t busy_until = 0;
+    for (std::size_t i = 0; i < work.size(); ++i) {
+        const GpuWork& next = work[i];
+        while (window < windows.size() && windows[window].end < next.start_ns) ++window;
+        const bool inside = i > 0 && window < windows.size() && busy_until >= windows[window].begin;
+        if (inside && next.start_ns > busy_until) {
+            const int64_t gap_ns = next.start_ns - busy_until;
+            const auto launched = launches.of(next.process, next.correlation);
+            if (launched && *launched > busy_until)
+                idle.host_wait_ns += gap_ns;
+            else if (gap_ns < kKernelWaitLimit_ns)
+                idle.kernel_wait_ns += gap_ns;
+            else
+                idle.other_ns += gap_ns;
+        }
+        busy_until = i == 0 ? next.end_ns : std::max(busy_until, next.end_ns);
+    }
+    return idle;
+}
+
+void breakdown(const Trace& trace, const Intervals* windows, Analysis& a) {
+    const auto kernels =
+        intervals_of<Kernel>(trace.kernels, [&](const Kernel& k) { return k.device == a.device; });
+    const auto copies = [&](auto wanted) {
+        return merge(intervals_of<Copy>(
+            trace.copies, [&](const Copy& c) { return c.device == a.device && wanted(c.direction); }));
+    };
+    const Intervals compute = merge(kernels);
+    const Intervals moving = copies([](Direction) { return true; });
+    const Intervals up = copies([](Direction d) { return d == Direction::host_to_device; });
+    const Intervals down = copies([](Direction d) { return d == Direction::device_to_host; });
+
+    Intervals busy = compute;
+    busy.insert(busy.end(), moving.begin(), moving.end());
+    busy = merge(std::move(busy));
+    const Intervals whole = busy.empty() ? Intervals{} : Intervals{{busy.front().begin, busy.back().end}};
+    const Intervals span = windows ? *windows : whole;
+
+    a.span_ns = total(span);
+    a.compute_ns = total(compute);
+    a.gpu_busy_ns = total(busy);
+    a.copy_only_ns = a.gpu_busy_ns - a.compute_ns;
+    a.gpu_idle_ns = a.span_ns - a.gpu_busy_ns;
+    a.h2d_ns = total(up);
+    a.d2h_ns = total(down);
+    a.h2d_hidden_ns = total(intersect(up, compute));
+    a.d2h_hidden_ns = total(intersect(down, compute));
+    a.concurrent_ns = total(covered_at_least(kernels, 2));
+    a.idle = idle_by_cause(all_work(trace, a.device), trace.api_calls, span);
+}
+
+void by_stream(const Trace& trace, Analysis& a) {
+    std::map<int64_t, StreamUse> use;
+    std::map<int64_t, Intervals> kernels, copies;
+    for (const Kernel& k : trace.kernels) {
+        if (k.device != a.device) continue;
+        ++use[k.stream].kernels;
+        kernels[k.stream].push_back({k.start_ns, k.end_ns});
+    }
+    for (const Copy& c : trace.copies) {
+        if (c.device != a.device) continue;
+        ++use[c.stream].copies;
+        copies[c.stream].push_back({c.start_ns, c.end_ns});
+    }
+    for (auto& [stream, u] : use) {
+        u.stream = stream;
+        u.kernel_ns = total(merge(std::move(kernels[stream])));
+        u.copy_ns = total(merge(std::move(copies[stream])));
+        a.streams.push_back(u);
+    }
+}
+
+void by_kernel(const Trace& trace, Analysis& a) {
+    std::unordered_map<int64_t, std::vector<int64_t>> durations;
+    for (const Kernel& k : trace.kernels)
+        if (k.device == a.device) durations[k.name].push_back(k.end_ns - k.start_ns);
+    for (auto& [name, ns] : durations) {
+        KernelUse use{trace.name_of(name), static_cast<int64_t>(ns.size()), 0, 0, 0, 0};
+        for (const int64_t d : ns) use.total_ns += d;
+        const auto [least, most] = std::minmax_element(ns.begin(), ns.end());
+        use.min_ns = *least, use.max_ns = *most;
+        const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
+        std::nth_element(ns.begin(), middle, ns.end());
+        use.median_ns = *middle;
+        a.kernels.push_back(use);
+    }
+    std::sort(a.kernels.begin(), a.kernels.end(), [](const KernelUse& x, const KernelUse& y) {
+        return std::tie(y.total_ns, x.name) < std::tie(x.total_ns, y.name);
+    });
+}
+
+void by_copy(const Trace& trace, Analysis& a) {
+    std::map<std::tuple<Direction, std::string, std::string>, CopyUse> use;
+    for (const Copy& c : trace.copies) {
+        if (c.device != a.device) continue;
+        CopyUse& u = use[{c.direction, c.from, c.to}];
+        u.direction = c.direction, u.from = c.from, u.to = c.to;
+        ++u.count;
+        u.bytes += c.bytes;
+        u.ns += c.end_ns - c.start_ns;
+    }
+    for (auto& [key, u] : use) a.copies.push_back(u);
+    std::stable_sort(a.copies.begin(), a.copies.end(),
+                     [](const CopyUse& x, const CopyUse& y) { return x.bytes > y.bytes; });
+}
+
+void by_api(const Trace& trace, Analysis& a) {
+    std::unordered_map<int64_t, ApiUse> use;
+    for (const ApiCall& call : trace.api_calls) {
+        ApiUse& u = use[call.name];
+        ++u.count;
+        u.failed += call.result != 0;
+        u.total_ns += call.end_ns - call.start_ns;
+        u.max_ns = std::max(u.max_ns, call.end_ns - call.start_ns);
+    }
+    for (auto& [name, u] : use) {
+        u.name = trace.name_of(name);
+        a.api.push_back(u);
+    }
+    std::sort(a.api.begin(), a.api.end(), [](const ApiUse& x, const ApiUse& y) {
+        return std::tie(y.total_ns, x.name) < std::tie(x.total_ns, y.name);
+    });
+}
+
+Analysis analyse_selected(const Trace& trace, const Intervals* windows) {
+    Analysis a;
+    choose_device(trace, a);
+    breakdown(trace, windows, a);
+    by_stream(trace, a);
+    by_kernel(trace, a);
+    by_copy(trace, a);
+    by_api(trace, a);
+    return a;
+}
+
+std::optional<double> share(int64_t part, int64_t whole) {
+    if (whole == 0) return std::nullopt;
+    return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+using MetricFunction = std::optional<double> (*)(const Analysis&);
+
+const std::map<std::string, MetricFunction>& metrics() {
+    static const std::map<std::string, MetricFunction> table = {
+        {"span_ms", [](const Analysis& a) -> std::optional<double> { return a.span_ns / 1e6; }},
+        {"range_ms",
+         [](const Analysis& a) -> std::optional<double> {
+             if (!a.range_ns) return std::nullopt;
+             return *a.range_ns / 1e6;
+         }},
+        {"gpu_busy_ms", [](const Analysis& a) -> std::optional<double> { return a.gpu_busy_ns / 1e6; }},
+        {"gpu_idle_ms", [](const Analysis& a) -> std::optional<double> { return a.gpu_idle_ns / 1e6; }},
+        {"gpu_busy_share", [](const Analysis& a) { return share(a.gpu_busy_ns, a.span_ns); }},
+        {"compute_ms", [](const Analysis& a) -> std::optional<double> { return a.compute_ns / 1e6; }},
+        {"copy_only_ms", [](const Analysis& a) -> std::optional<double> { return a.copy_only_ns / 1e6; }},
+        {"h2d_hidden_share", [](const Analysis& a) { return share(a.h2d_hidden_ns, a.h2d_ns); }},
+        {"d2h_hidden_share", [](const Analysis& a) { return share(a.d2h_hidden_ns, a.d2h_ns); }},
+        {"kernel_concurrency", [](const Analysis& a) { return a.kernel_concurrency(); }},
+    };
+    return table;
+}
+
+}  // namespace
+
+std::optional<double> Analysis::kernel_concurrency() const {
+    return share(concurrent_ns, compute_ns);
+}
+
+Analysis analyse(const Trace& trace, const std::optional<std::string>& range) {
+    if (!range) return analyse_selected(trace, nullptr);
+    const RangeSelection selection = select_range(trace, *range);
+    Analysis a = analyse_selected(selection.trace, &selection.windows);
+    a.range = range;
+    a.range_ns = total(selection.host);
+    return a;
+}
+
+std::optional<double> metric(const Analysis& analysis, const std::string& name) {
+    const auto at = metrics().find(name);
+    if (at == metrics().end())
+        throw Error(
+            fmt::format("there is no metric '{}'; there are {}", name, fmt::join(metric_names(), ", ")));
+    return at->second(analysis);
+}
+
+const std::vector<std::string>& metric_names() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all;
+        for (const auto& [name, function] : metrics()) all.push_back(name);
+        return all;
+    }();
+    return names;
+}
+
+}  // namespace lab

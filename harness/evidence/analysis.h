@@ -1,0 +1,80 @@
+// From a trace to the numbers that answer "where does the time go?".
+//
+// The temporal breakdown (compute, copy only, idle) and the causes of idle time follow the definitions of
+// Holistic Trace Analysis (https://github.com/facebookresearch/HolisticTraceAnalysis). All of it is computed
+// on merged intervals, so that work which overlaps is counted once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/intervals.h"
+#include "evidence/trace.h"
+
+namespace lab {
+
+struct StreamUse {
+    int64_t stream = 0;
+    int64_t kernels = 0, kernel_ns = 0;  ///< ns: time with at least one kernel of this stream running
+    int64_t copies = 0, copy_ns = 0;     ///< memory sets included
+};
+
+struct KernelUse {
+    std::string name;
+    int64_t count = 0, total_ns = 0, min_ns = 0, median_ns = 0, max_ns = 0;
+};
+
+struct CopyUse {
+    Direction direction = Direction::other;
+    std::string from, to;  ///< memory kinds
+    int64_t count = 0, bytes = 0;
+    int64_t ns = 0;  ///< sum over the copies: what each took, not time on the clock
+};
+
+struct ApiUse {
+    std::string name;
+    int64_t count = 0, failed = 0, total_ns = 0, max_ns = 0;
+};
+
+/// Why the GPU had nothing to do, ns. A gap is `host_wait` if the call that launched the work after it came
+/// after the work before it had ended; else `kernel_wait` if it is shorter than 30 µs, the cost of one launch
+/// after another; else `other`.
+struct IdleByCause {
+    int64_t host_wait_ns = 0, kernel_wait_ns = 0, other_ns = 0;
+};
+
+struct Analysis {
+    std::optional<std::string> range;
+    int64_t device = 0;            ///< the GPU this is about: the one with the most kernel time
+    std::vector<int64_t> devices;  ///< all GPUs with work in the trace
+    int64_t span_ns = 0;  ///< first start to last end of GPU work; with a range, of each range's work
+    std::optional<int64_t> range_ns;  ///< with a range: time the host spent in it
+    int64_t gpu_busy_ns = 0, gpu_idle_ns = 0;
+    int64_t compute_ns = 0, copy_only_ns = 0;      ///< compute + copy_only + gpu_idle = span
+    int64_t h2d_ns = 0, d2h_ns = 0;                ///< time with a copy of this direction running
+    int64_t h2d_hidden_ns = 0, d2h_hidden_ns = 0;  ///< of that, time with a kernel running too
+    int64_t concurrent_ns = 0;                     ///< time with at least two kernels running
+    IdleByCause idle;
+    std::vector<StreamUse> streams;  ///< by stream
+    std::vector<KernelUse> kernels;  ///< by total time, falling
+    std::vector<CopyUse> copies;     ///< by bytes, falling
+    std::vector<ApiUse> api;         ///< by total time, falling
+
+    /// Share of kernel time with two or more kernels running, 0 to 1; nothing without kernels.
+    [[nodiscard]] std::optional<double> kernel_concurrency() const;
+};
+
+/// A range that is not in the trace is an Error.
+[[nodiscard]] Analysis analyse(const Trace& trace, const std::optional<std::string>& range = std::nullopt);
+
+/// A number of the analysis by the name that findings use (span_ms, gpu_busy_share, ...); nothing where it is
+/// not defined, such as the hidden share of copies that do not exist. An unknown name is an Error that lists
+/// the names.
+[[nodiscard]] std::optional<double> metric(const Analysis& analysis, const std::string& name);
+
+/// All names that metric() knows.
+[[nodiscard]] const std::vector<std::string>& metric_names();
+
+}  // namespace lab

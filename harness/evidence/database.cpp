@@ -1,0 +1,150 @@
+#include "evidence/database.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace lab {
+
+namespace {
+
+/// One sentence for whatever SQLite has to say about a file.
+[[noreturn]] void fail(sqlite3* database, const std::filesystem::path& path) {
+    const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
+    const std::string reason = database ? sqlite3_errmsg(database) : "out of memory";
+    switch (code & 0xFF) {
+        case SQLITE_NOTADB:
+            throw Error(
+                fmt::format("{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that "
+                            "`nsys export --type sqlite` makes of it.",
+                            path.string()));
+        case SQLITE_CORRUPT:
+        case SQLITE_IOERR:
+            throw Error(fmt::format("{} is damaged or cut short ({}). Export or record it again.",
+                                    path.string(), reason));
+        case SQLITE_FULL:
+            throw Error(
+                fmt::format("the disk is full: {} could not be written. Free some space and try again.",
+                            path.string()),
+                kFindingFailed);
+        default:
+            throw Error(fmt::format("{}: {}", path.string(), printable(reason)));
+    }
+}
+
+}  // namespace
+
+bool Statement::next() {
+    const int code = sqlite3_step(handle_.get());
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    const char* name = sqlite3_db_filename(database_, "main");
+    fail(database_, name ? name : "");
+}
+
+bool Statement::is_null(int column) const {
+    return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
+}
+
+std::string Statement::text(int column) const {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(handle_.get(), column));
+    return bytes ? std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column)))
+                 : "";
+}
+
+Value Statement::value(int column) const {
+    switch (sqlite3_column_type(handle_.get(), column)) {
+        case SQLITE_NULL:
+            return std::monostate{};
+        case SQLITE_INTEGER:
+            return integer(column);
+        case SQLITE_FLOAT:
+            return number(column);
+        default:
+            return text(column);
+    }
+}
+
+Statement& Statement::bind(int parameter, int64_t value) {
+    sqlite3_bind_int64(handle_.get(), parameter, value);
+    return *this;
+}
+
+Statement& Statement::bind(int parameter, double value) {
+    sqlite3_bind_double(handle_.get(), parameter, value);
+    return *this;
+}
+
+Statement& Statement::bind(int parameter, std::string_view value) {
+    sqlite3_bind_text(handle_.get(), parameter, value.data(), static_cast<int>(value.size()),
+                      SQLITE_TRANSIENT);
+    return *this;
+}
+
+Database::Database(std::filesystem::path path, int flags)
+    : path_(std::move(path)), handle_(nullptr, sqlite3_close) {
+    sqlite3* raw = nullptr;
+    const int code = sqlite3_open_v2(path_.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    handle_.reset(raw);
+    if (code != SQLITE_OK) fail(raw, path_);
+}
+
+Database Database::open_untrusted(const std::filesystem::path& path) {
+    if (!std::filesystem::exists(path)) throw Error(fmt::format("there is no file {}", path.string()));
+    if (!std::filesystem::is_regular_file(path)) throw Error(fmt::format("{} is not a file", path.string()));
+    if (std::filesystem::file_size(path) == 0)
+        throw Error(fmt::format("{} is empty. Export or record it again.", path.string()));
+    Database database(path, SQLITE_OPEN_READONLY);
+    sqlite3* const raw = database.handle();
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);  // ours are TEMP views, which stay on
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+    sqlite3_limit(raw, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, 64 << 20);
+    database.execute("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;");
+    (void)database.prepare("SELECT COUNT(*) FROM sqlite_schema").next();  // reads the header: is it SQLite?
+    return database;
+}
+
+Database Database::create(const std::filesystem::path& path) {
+    if (std::filesystem::exists(path)) throw Error(fmt::format("{} is already there", path.string()));
+    return Database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}
+
+Statement Database::prepare(std::string_view sql) const {
+    sqlite3_stmt* raw = nullptr;
+    if (sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr) != SQLITE_OK)
+        fail(handle(), path_);
+    return Statement(handle(), raw);
+}
+
+void Database::execute(const std::string& sql) const {
+    if (sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(handle(), path_);
+}
+
+bool Database::has_table(const std::string& name) const {
+    Statement row = prepare(
+        "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT LIKE 'CREATE "
+        "VIRTUAL%'");
+    return row.bind(1, name).next();
+}
+
+std::vector<std::string> Database::columns_of(const std::string& table) const {
+    std::vector<std::string> names;
+    Statement rows = prepare("SELECT name FROM pragma_table_info(?1, 'main')");
+    rows.bind(1, table);
+    while (rows.next()) names.push_back(rows.text(0));
+    return names;
+}
+
+std::string to_text(const Value& value) {
+    if (const auto* whole = std::get_if<int64_t>(&value)) return std::to_string(*whole);
+    if (const auto* number = std::get_if<double>(&value)) return format_number(*number);
+    if (const auto* text = std::get_if<std::string>(&value)) return printable(*text);
+    return "none";
+}
+
+}  // namespace lab

@@ -1,0 +1,80 @@
+// SQLite with errors as sentences. Files from elsewhere are opened so that they can be read and do nothing
+// else.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace lab {
+
+/// A value of a row: NULL, whole number, number or text.
+using Value = std::variant<std::monostate, int64_t, double, std::string>;
+
+class Statement {
+  public:
+    /// Moves to the next row; false after the last one.
+    bool next();
+
+    [[nodiscard]] int columns() const { return sqlite3_column_count(handle_.get()); }
+    [[nodiscard]] std::string column_name(int column) const {
+        return sqlite3_column_name(handle_.get(), column);
+    }
+    [[nodiscard]] bool is_null(int column) const;
+    [[nodiscard]] int64_t integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
+    [[nodiscard]] double number(int column) const { return sqlite3_column_double(handle_.get(), column); }
+    [[nodiscard]] std::string text(int column) const;
+    [[nodiscard]] Value value(int column) const;
+
+    Statement& bind(int parameter, int64_t value);
+    Statement& bind(int parameter, double value);
+    Statement& bind(int parameter, std::string_view value);
+    void reset() { sqlite3_reset(handle_.get()); }
+
+  private:
+    friend class Database;
+    Statement(sqlite3* database, sqlite3_stmt* handle)
+        : database_(database), handle_(handle, sqlite3_finalize) {}
+
+    sqlite3* database_;
+    std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> handle_;
+};
+
+class Database {
+  public:
+    /// Opens a file that may come from anybody: read-only, its schema untrusted, its views and triggers off,
+    /// no extension, no attached file. An Error says whether it is missing, damaged or no SQLite file.
+    [[nodiscard]] static Database open_untrusted(const std::filesystem::path& path);
+
+    /// A new, empty file to write evidence into; it must not exist.
+    [[nodiscard]] static Database create(const std::filesystem::path& path);
+
+    [[nodiscard]] Statement prepare(std::string_view sql) const;
+    void execute(const std::string& sql) const;
+
+    /// Is there a plain table of this name? A view or virtual table that poses as one does not count.
+    [[nodiscard]] bool has_table(const std::string& name) const;
+    [[nodiscard]] std::vector<std::string> columns_of(const std::string& table) const;
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+    /// Whether the last statement run on this file ended for want of disk space.
+    sqlite3* handle() const { return handle_.get(); }
+
+  private:
+    Database(std::filesystem::path path, int flags);
+
+    std::filesystem::path path_;
+    std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
+};
+
+/// A value as text: what a person reads in a table.
+[[nodiscard]] std::string to_text(const Value& value);
+
+}  // namespace lab

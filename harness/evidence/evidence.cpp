@@ -1,0 +1,196 @@
+#include "evidence/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "evidence/trace_reader.h"
+#include "evidence/views.h"
+
+namespace lab {
+
+namespace {
+
+/// The tables of an export that questions are put to. The rest of an export describes the machine, not the
+/// program.
+struct KeptTable {
+    const char* name;
+    const char* where;
+};
+constexpr KeptTable kKept[] = {
+    {"CUPTI_ACTIVITY_KIND_KERNEL", "1"},
+    {"CUPTI_ACTIVITY_KIND_MEMCPY", "1"},
+    {"CUPTI_ACTIVITY_KIND_MEMSET", "1"},
+    {"CUPTI_ACTIVITY_KIND_RUNTIME", "1"},
+    {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "1"},
+    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "1"},
+    {"CUDA_GRAPH_NODE_EVENTS", "1"},
+    {"NVTX_EVENTS", "1"},
+    {"DIAGNOSTIC_EVENT", "1"},
+    {"META_DATA_EXPORT",
+     "name IN ('EXPORT_PRODUCT_NAME', 'EXPORT_PRODUCT_VERSION', 'EXPORT_SCHEMA_VERSION')"},
+    {"ENUM_CUDA_MEM_KIND", "1"},
+    {"ENUM_CUDA_MEMCPY_OPER", "1"},
+    {"ENUM_CUPTI_SYNC_TYPE", "1"},
+    {"ENUM_CUDA_KERNEL_LAUNCH_TYPE", "1"},
+    {"ENUM_NSYS_EVENT_TYPE", "name LIKE 'Nvtx%'"},
+    {"ENUM_DIAGNOSTIC_SEVERITY_LEVEL", "1"},
+    {"TARGET_INFO_CUDA_STREAM", "1"},
+    {"TARGET_INFO_GPU", "1"},
+};
+
+bool source_has(const Database& database, const std::string& table) {
+    Statement row = database.prepare("SELECT 1 FROM source.sqlite_schema WHERE type = 'table' AND name = ?1");
+    return row.bind(1, table).next();
+}
+
+bool source_has_column(const Database& database, const std::string& table, const std::string& column) {
+    Statement row = database.prepare("SELECT 1 FROM pragma_table_info(?1, 'source') WHERE name = ?2");
+    return row.bind(1, table).bind(2, column).next();
+}
+
+/// Keeps the strings that kept rows refer to.
+void copy_strings(const Database& database) {
+    constexpr std::pair<const char*, const char*> kReferences[] = {
+        {"CUPTI_ACTIVITY_KIND_KERNEL", "shortName"},
+        {"CUPTI_ACTIVITY_KIND_KERNEL", "demangledName"},
+        {"CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"},
+        {"CUDA_GRAPH_NODE_EVENTS", "nameId"},
+        {"NVTX_EVENTS", "textId"},
+    };
+    std::vector<std::string> used;
+    for (const auto& [table, column] : kReferences)
+        if (source_has(database, table) && source_has_column(database, table, column))
+            used.push_back(fmt::format("SELECT {} FROM main.{}", column, table));
+    database.execute("CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)");
+    if (!used.empty())
+        database.execute(
+            fmt::format("INSERT INTO StringIds SELECT id, value FROM source.StringIds WHERE id IN ({})",
+                        join(used, " UNION ")));
+}
+
+void copy_export(const Database& database, const fs::path& nsys_export) {
+    Statement attach = database.prepare("ATTACH ?1 AS source");
+    attach.bind(1, nsys_export.string()).next();
+    database.execute("BEGIN");
+    for (const KeptTable& table : kKept) {
+        if (!source_has(database, table.name)) continue;
+        std::vector<std::string> columns;
+        for (Statement row = database.prepare(
+                 fmt::format("SELECT name, type FROM pragma_table_info('{}', 'source')", table.name));
+             row.next();)
+            columns.push_back(row.text(0) + " " + row.text(1));
+        database.execute(
+            fmt::format("CREATE TABLE {0} ({1}); INSERT INTO {0} SELECT * FROM source.{0} WHERE {2}",
+                        table.name, join(columns, ", "), table.where));
+    }
+    copy_strings(database);
+    // Serial numbers and positions on the bus say nothing about the program.
+    for (const char* column : {"uuid", "busLocation"})
+        if (source_has(database, "TARGET_INFO_GPU") && source_has_column(database, "TARGET_INFO_GPU", column))
+            database.execute(fmt::format("UPDATE TARGET_INFO_GPU SET {} = ''", column));
+    if (source_has(database, "CUPTI_ACTIVITY_KIND_KERNEL") &&
+        source_has_column(database, "CUPTI_ACTIVITY_KIND_KERNEL", "mangledName"))
+        database.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET mangledName = NULL");
+    database.execute("COMMIT");
+    database.execute("DETACH source");
+}
+
+void write_own_tables(const Database& database, const RunRecord& run) {
+    database.execute(
+        "BEGIN;"
+        "CREATE TABLE PROVENANCE (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
+        "CREATE TABLE PROGRAM (exit_code INTEGER NOT NULL, stdout TEXT NOT NULL);"
+        "CREATE TABLE NCU_METRICS (launch INTEGER, kernel TEXT, metric TEXT, unit TEXT, value REAL);"
+        "CREATE TABLE SANITIZER_REPORTS (tool TEXT, kind TEXT, severity TEXT, function TEXT, file TEXT, line "
+        "INTEGER, "
+        "bytes INTEGER, count INTEGER);"
+        "CREATE TABLE TOOLS_RUN (tool TEXT PRIMARY KEY);");
+    for (const auto& [key, value] : run.provenance) {
+        Statement row = database.prepare("INSERT INTO PROVENANCE VALUES (?1, ?2)");
+        row.bind(1, key).bind(2, value).next();
+    }
+    Statement program = database.prepare("INSERT INTO PROGRAM VALUES (?1, ?2)");
+    program.bind(1, int64_t{run.exit_code}).bind(2, run.out).next();
+    const auto ran = [&](const std::string& tool) {
+        Statement row = database.prepare("INSERT INTO TOOLS_RUN VALUES (?1)");
+        row.bind(1, tool).next();
+    };
+    if (run.nsys_export) ran("nsys");
+    if (!run.ncu.empty()) ran("ncu");
+    for (const NcuMetric& m : run.ncu) {
+        Statement row = database.prepare("INSERT INTO NCU_METRICS VALUES (?1, ?2, ?3, ?4, ?5)");
+        row.bind(1, m.launch).bind(2, m.kernel).bind(3, m.metric).bind(4, m.unit).bind(5, m.number()).next();
+    }
+    for (const auto& [tool, reports] : run.sanitizer) {
+        ran(tool);
+        for (const SanitizerReport& r : reports) {
+            Statement row =
+                database.prepare("INSERT INTO SANITIZER_REPORTS VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+            row.bind(1, tool).bind(2, r.kind).bind(3, r.severity).bind(4, r.function).bind(5, r.file);
+            row.bind(6, r.line).bind(7, r.bytes).bind(8, r.count).next();
+        }
+    }
+    database.execute("COMMIT");
+}
+
+}  // namespace
+
+std::string source_label(const Provenance& provenance, bool live) {
+    const auto value = [&](const char* key) {
+        const auto at = provenance.find(key);
+        return at == provenance.end() ? std::string() : at->second;
+    };
+    std::vector<std::string> parts{value("gpu").empty() ? "unknown GPU" : value("gpu")};
+    for (const auto& [key, name] : {std::pair{"driver", "driver "}, {"cuda", "CUDA "}, {"nsys", "nsys "}})
+        if (!value(key).empty()) parts.push_back(name + value(key));
+    if (!value("date").empty()) parts.push_back(value("date").substr(0, 10));
+    return printable((live ? "live · " : "recorded · ") + join(parts, ", "));
+}
+
+void write_evidence(const RunRecord& run, const fs::path& path) {
+    const TemporaryFolder scratch;
+    const fs::path part = scratch.path() / "evidence.sqlite";
+    {
+        const Database database = Database::create(part);
+        database.execute("PRAGMA page_size = 1024; PRAGMA journal_mode = MEMORY;");
+        if (run.nsys_export) copy_export(database, *run.nsys_export);
+        write_own_tables(database, run);
+        database.execute("VACUUM");
+    }
+    replace_file(part, path);
+}
+
+Evidence Evidence::open(const fs::path& path) {
+    Evidence evidence(Database::open_untrusted(path));
+    const Database& database = evidence.database_;
+    if (database.has_table("PROVENANCE"))
+        for (Statement row = database.prepare("SELECT key, value FROM main.PROVENANCE"); row.next();)
+            evidence.provenance_[row.text(0)] = row.text(1);
+    evidence.has_trace_ = evidence.provenance_.empty() || evidence.was_run("nsys");
+    if (evidence.has_trace_) create_views(database);
+    return evidence;
+}
+
+const Trace& Evidence::trace() const {
+    if (!trace_) trace_ = read_trace(database_);
+    return *trace_;
+}
+
+std::optional<int> Evidence::exit_code() const {
+    if (!database_.has_table("PROGRAM")) return std::nullopt;
+    Statement row = database_.prepare("SELECT exit_code FROM main.PROGRAM");
+    if (!row.next()) return std::nullopt;
+    return static_cast<int>(row.integer(0));
+}
+
+bool Evidence::was_run(const std::string& tool) const {
+    if (!database_.has_table("TOOLS_RUN")) return false;
+    Statement row = database_.prepare("SELECT 1 FROM main.TOOLS_RUN WHERE tool = ?1");
+    return row.bind(1, tool).next();
+}
+
+}  // namespace lab

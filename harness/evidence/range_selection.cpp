@@ -1,0 +1,83 @@
+#include "evidence/range_selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace lab {
+
+namespace {
+
+/// Correlation ids are unique within a process; both together name one API call.
+struct CallKey {
+    int64_t process, correlation;
+    bool operator==(const CallKey&) const = default;
+};
+struct CallKeyHash {
+    std::size_t operator()(const CallKey& key) const {
+        return std::hash<int64_t>()(key.correlation) ^ (std::hash<int64_t>()(key.process) << 1);
+    }
+};
+using RangeOfCall = std::unordered_map<CallKey, std::size_t, CallKeyHash>;
+
+[[noreturn]] void fail_unknown(const Trace& trace, const std::string& name) {
+    std::set<std::string> names;
+    for (const Range& range : trace.ranges) names.insert("'" + printable(range.name) + "'");
+    throw Error(fmt::format("the trace has no NVTX range '{}'; it has {}", printable(name),
+                            names.empty() ? "none at all" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+/// Keeps the work whose launching call lies in one of the ranges, and widens that range's window to it.
+template <class Work>
+void keep(const std::vector<Work>& all, const RangeOfCall& range_of, std::vector<Work>& kept,
+          std::vector<Interval>& window) {
+    for (const Work& work : all) {
+        const auto at = range_of.find({work.process, work.correlation});
+        if (at == range_of.end()) continue;
+        kept.push_back(work);
+        Interval& w = window[at->second];
+        w = w.begin == w.end ? Interval{work.start_ns, work.end_ns}
+                             : Interval{std::min(w.begin, work.start_ns), std::max(w.end, work.end_ns)};
+    }
+}
+
+}  // namespace
+
+RangeSelection select_range(const Trace& trace, const std::string& name) {
+    std::vector<const Range*> ranges;
+    for (const Range& range : trace.ranges)
+        if (range.name == name) ranges.push_back(&range);
+    if (ranges.empty()) fail_unknown(trace, name);
+
+    RangeSelection selection;
+    selection.trace.names = trace.names;
+    selection.trace.gpus = trace.gpus;
+    RangeOfCall range_of;
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        const Range& range = *ranges[i];
+        selection.trace.ranges.push_back(range);
+        selection.host.push_back({range.start_ns, range.end_ns});
+        const auto first =
+            std::lower_bound(trace.api_calls.begin(), trace.api_calls.end(), range.start_ns,
+                             [](const ApiCall& call, int64_t start_ns) { return call.start_ns < start_ns; });
+        for (auto call = first; call != trace.api_calls.end() && call->start_ns < range.end_ns; ++call) {
+            const bool same_thread = range.crosses_threads || call->thread == range.thread;
+            if (call->process != range.process || !same_thread) continue;
+            if (range_of.try_emplace({call->process, call->correlation}, i).second)
+                selection.trace.api_calls.push_back(*call);
+        }
+    }
+    std::vector<Interval> window(ranges.size());
+    keep(trace.kernels, range_of, selection.trace.kernels, window);
+    keep(trace.copies, range_of, selection.trace.copies, window);
+    selection.windows = merge(window);
+    selection.host = merge(selection.host);
+    return selection;
+}
+
+}  // namespace lab

@@ -1,0 +1,72 @@
+// What a profiler saw, as plain rows in time order: the input of every analysis and picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+/// One kernel execution on a GPU. Times are ns on the clock of the capture.
+struct Kernel {
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t stream = 0, device = 0;
+    int64_t correlation = 0;  ///< the API call that launched it, unique within `process`
+    int64_t process = 0;
+    int64_t name = 0;  ///< index into Trace::names
+};
+
+enum class Direction { host_to_device, device_to_host, device_to_device, host_to_host, set, other };
+
+/// One copy or memory set on a GPU.
+struct Copy {
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t stream = 0, device = 0;
+    int64_t correlation = 0;
+    int64_t process = 0;
+    int64_t bytes = 0;
+    Direction direction = Direction::other;
+    std::string from,
+        to;  ///< memory kinds in lower case: pageable, pinned, device, managed, ...; empty for a set
+};
+
+/// One call of the CUDA runtime or driver API on a host thread.
+struct ApiCall {
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t correlation = 0;
+    int64_t process = 0, thread = 0;
+    int64_t name =
+        0;  ///< index into Trace::names, without the version suffix (cudaLaunchKernel, not ..._v7000)
+    int64_t result = 0;  ///< what the call returned: 0 is success
+};
+
+/// One NVTX range on a host thread.
+struct Range {
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t process = 0, thread = 0;
+    bool crosses_threads = false;  ///< a start/end range, which belongs to the process and not to a thread
+    std::string name, domain;
+};
+
+struct Gpu {
+    int64_t device = 0;
+    std::string name;
+};
+
+struct Trace {
+    std::vector<Kernel> kernels;     ///< by start
+    std::vector<Copy> copies;        ///< by start, sets included
+    std::vector<ApiCall> api_calls;  ///< by start
+    std::vector<Range> ranges;       ///< by start
+    std::vector<std::string> names;  ///< kernel and API names, each once
+    std::vector<Gpu> gpus;
+
+    [[nodiscard]] const std::string& name_of(int64_t index) const {
+        return names[static_cast<std::size_t>(index)];
+    }
+};
+
+[[nodiscard]] const char* to_string(Direction direction);  ///< "host to device", ...
+
+}  // namespace lab

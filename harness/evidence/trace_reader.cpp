@@ -1,0 +1,114 @@
+#include "evidence/trace_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/error.h"
+
+namespace lab {
+
+namespace {
+
+/// Turns the ids of an export's strings into indices into Trace::names, looking each text up once.
+class Names {
+  public:
+    Names(std::vector<std::string>& names, const Database& database, const char* view)
+        : names_(names),
+          text_(database.prepare(fmt::format("SELECT name FROM all_{} WHERE name_id = ?1 LIMIT 1", view))) {}
+
+    int64_t index_of(int64_t id) {
+        const auto [at, is_new] = index_.try_emplace(id, static_cast<int64_t>(names_.size()));
+        if (is_new) {
+            text_.reset();
+            names_.push_back(text_.bind(1, id).next() ? text_.text(0) : "");
+        }
+        return at->second;
+    }
+
+  private:
+    std::vector<std::string>& names_;
+    Statement text_;
+    std::unordered_map<int64_t, int64_t> index_;
+};
+
+Direction direction_from(const std::string& text) {
+    for (const Direction d : {Direction::host_to_device, Direction::device_to_host,
+                              Direction::device_to_device, Direction::host_to_host})
+        if (text == to_string(d)) return d;
+    return Direction::other;
+}
+
+template <class Record>
+void check_and_sort(std::vector<Record>& records, const Database& database, const char* what) {
+    for (const Record& r : records)
+        if (r.end_ns < r.start_ns)
+            throw Error(fmt::format("{} is damaged: a {} ends before it starts. Export the report again.",
+                                    database.path().string(), what));
+    const auto by_start = [](const Record& a, const Record& b) { return a.start_ns < b.start_ns; };
+    if (!std::is_sorted(records.begin(), records.end(), by_start))
+        std::stable_sort(records.begin(), records.end(), by_start);
+}
+
+void read_kernels(const Database& database, Trace& trace) {
+    Names names(trace.names, database, "kernels");
+    Statement row =
+        database.prepare("SELECT start, end, stream, device, correlation, process, name_id FROM all_kernels");
+    while (row.next())
+        trace.kernels.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                                 row.integer(4), row.integer(5), names.index_of(row.integer(6))});
+    check_and_sort(trace.kernels, database, "kernel");
+}
+
+void read_copies(const Database& database, Trace& trace) {
+    Statement row = database.prepare(
+        "SELECT start, end, stream, device, correlation, process, bytes, direction, from_kind, to_kind FROM "
+        "all_copies UNION ALL SELECT start, end, stream, device, correlation, process, bytes, 'set', '', "
+        "to_kind "
+        "FROM all_sets");
+    while (row.next()) {
+        const std::string direction = row.text(7);
+        trace.copies.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                                row.integer(4), row.integer(5), row.integer(6),
+                                direction == "set" ? Direction::set : direction_from(direction), row.text(8),
+                                row.text(9)});
+    }
+    check_and_sort(trace.copies, database, "copy");
+}
+
+void read_api_calls(const Database& database, Trace& trace) {
+    Names names(trace.names, database, "api_calls");
+    Statement row = database.prepare(
+        "SELECT start, end, correlation, process, thread, name_id, result FROM all_api_calls");
+    while (row.next())
+        trace.api_calls.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                                   row.integer(4), names.index_of(row.integer(5)), row.integer(6)});
+    check_and_sort(trace.api_calls, database, "CUDA call");
+}
+
+void read_ranges(const Database& database, Trace& trace) {
+    Statement row = database.prepare(
+        "SELECT start, end, process, thread, crosses_threads, name, domain FROM all_bare_ranges");
+    while (row.next())
+        trace.ranges.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                                row.integer(4) != 0, row.text(5), row.text(6)});
+    check_and_sort(trace.ranges, database, "range");
+}
+
+}  // namespace
+
+Trace read_trace(const Database& database) {
+    Trace trace;
+    read_kernels(database, trace);
+    read_copies(database, trace);
+    read_api_calls(database, trace);
+    read_ranges(database, trace);
+    if (database.has_table("TARGET_INFO_GPU")) {
+        Statement row = database.prepare("SELECT id, name FROM main.TARGET_INFO_GPU");
+        while (row.next()) trace.gpus.push_back({row.integer(0), row.text(1)});
+    }
+    return trace;
+}
+
+}  // namespace lab

@@ -1,0 +1,308 @@
+#include "evidence/views.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace lab {
+
+namespace {
+
+constexpr const char* kKernelTable = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr const char* kCopyTable = "CUPTI_ACTIVITY_KIND_MEMCPY";
+constexpr const char* kSetTable = "CUPTI_ACTIVITY_KIND_MEMSET";
+constexpr const char* kApiTable = "CUPTI_ACTIVITY_KIND_RUNTIME";
+constexpr const char* kGlobalPid = "& ~0xFFFFFF";  ///< a globalTid without its thread is the globalPid
+
+/// One column of a view: its name there, and the expression over the table. `needs` is the table's column
+/// that the expression cannot do without; where an older schema lacks it, the view shows `otherwise`, or
+/// fails if that is null.
+struct Column {
+    const char* name;
+    std::string expression;
+    const char* needs;
+    const char* otherwise = nullptr;
+};
+
+std::string looked_up(const char* column) {
+    return fmt::format("(SELECT value FROM main.StringIds s WHERE s.id = t.{})", column);
+}
+
+/// An enum's label for a number, without the prefix all its names share. The numbers differ between tools;
+/// the names do not.
+std::string enum_text(const Database& database, const std::string& table, const char* column,
+                      const std::map<std::string, std::string>& word_of) {
+    if (!database.has_table(table)) return "NULL";
+    std::string expression = fmt::format("CASE t.{}", column);
+    Statement rows = database.prepare(fmt::format("SELECT id, name FROM main.{}", table));
+    bool any = false;
+    while (rows.next()) {
+        const auto word = word_of.find(rows.text(1));
+        if (word == word_of.end()) continue;
+        expression += fmt::format(" WHEN {} THEN '{}'", rows.integer(0), word->second);
+        any = true;
+    }
+    return any ? expression + " ELSE 'other' END" : "NULL";
+}
+
+std::string memory_kind(const Database& database, const char* column) {
+    return enum_text(database, "ENUM_CUDA_MEM_KIND", column,
+                     {{"CUDA_MEMOPR_MEMORY_KIND_PAGEABLE", "pageable"},
+                      {"CUDA_MEMOPR_MEMORY_KIND_PINNED", "pinned"},
+                      {"CUDA_MEMOPR_MEMORY_KIND_DEVICE", "device"},
+                      {"CUDA_MEMOPR_MEMORY_KIND_ARRAY", "array"},
+                      {"CUDA_MEMOPR_MEMORY_KIND_MANAGED", "managed"},
+                      {"CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC", "device"},
+                      {"CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC", "managed"}});
+}
+
+std::string copy_direction(const Database& database) {
+    return enum_text(database, "ENUM_CUDA_MEMCPY_OPER", "copyKind",
+                     {{"CUDA_MEMCPY_KIND_HTOD", "host to device"},
+                      {"CUDA_MEMCPY_KIND_HTOA", "host to device"},
+                      {"CUDA_MEMCPY_KIND_UVM_HTOD", "host to device"},
+                      {"CUDA_MEMCPY_KIND_DTOH", "device to host"},
+                      {"CUDA_MEMCPY_KIND_ATOH", "device to host"},
+                      {"CUDA_MEMCPY_KIND_UVM_DTOH", "device to host"},
+                      {"CUDA_MEMCPY_KIND_DTOD", "device to device"},
+                      {"CUDA_MEMCPY_KIND_ATOA", "device to device"},
+                      {"CUDA_MEMCPY_KIND_ATOD", "device to device"},
+                      {"CUDA_MEMCPY_KIND_DTOA", "device to device"},
+                      {"CUDA_MEMCPY_KIND_PTOP", "device to device"},
+                      {"CUDA_MEMCPY_KIND_UVM_DTOD", "device to device"},
+                      {"CUDA_MEMCPY_KIND_HTOH", "host to host"}});
+}
+
+/// The view over `table`, or one without rows where the export has no such table because nothing of it
+/// happened.
+void create_view(const Database& database, const char* view, const char* table,
+                 const std::vector<Column>& columns, const char* where = "1") {
+    const bool present = database.has_table(table);
+    const std::vector<std::string> there = present ? database.columns_of(table) : std::vector<std::string>{};
+    std::vector<std::string> select;
+    for (const Column& column : columns) {
+        const bool usable =
+            !column.needs || std::find(there.begin(), there.end(), column.needs) != there.end();
+        if (present && !usable && !column.otherwise)
+            throw Error(
+                fmt::format("{}: table {} has no column {}. This version of the export schema is not "
+                            "known here; export the report again with a current nsys.",
+                            database.path().string(), table, column.needs));
+        const std::string expression = !present ? "NULL" : usable ? column.expression : column.otherwise;
+        select.push_back(fmt::format("{} AS {}", expression, column.name));
+    }
+    database.execute(fmt::format("CREATE TEMP VIEW all_{} AS SELECT {} {}", view, join(select, ", "),
+                                 present ? fmt::format("FROM main.{} t WHERE {}", table, where) : "WHERE 0"));
+}
+
+std::string event_ids(const Database& database, std::initializer_list<const char*> names) {
+    std::vector<std::string> ids;
+    Statement rows = database.prepare("SELECT id, name FROM main.ENUM_NSYS_EVENT_TYPE");
+    while (rows.next())
+        if (std::find(names.begin(), names.end(), rows.text(1)) != names.end()) ids.push_back(rows.text(0));
+    return ids.empty() ? "-1" : join(ids, ", ");
+}
+
+void check_is_cuda_export(const Database& database) {
+    const std::string path = database.path().string();
+    if (!database.has_table("StringIds") || !database.has_table("META_DATA_EXPORT"))
+        throw Error(
+            fmt::format("{} is an SQLite file, but no export of nsys (it has no tables StringIds and "
+                        "META_DATA_EXPORT). Make one with: nsys export --type sqlite REPORT.nsys-rep",
+                        path));
+    Statement version =
+        database.prepare("SELECT value FROM main.META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION'");
+    const std::string schema = version.next() ? version.text(0) : "none";
+    if (schema.rfind("3.", 0) != 0)
+        throw Error(
+            fmt::format("{}: export schema {} is not known here (3.x is). Export the report with a "
+                        "current nsys.",
+                        path, printable(schema)));
+    if (!database.has_table(kKernelTable) && !database.has_table(kApiTable))
+        throw Error(
+            fmt::format("{} holds nothing of CUDA (no tables {} and {}). Record with --trace=cuda,nvtx, "
+                        "and make sure that the program reaches the GPU.",
+                        path, kKernelTable, kApiTable));
+}
+
+void create_base_views(const Database& database) {
+    create_view(database, "kernels", kKernelTable,
+                {{"start", "t.start", "start"},
+                 {"end", "t.end", "end"},
+                 {"duration", "t.end - t.start", "end"},
+                 {"stream", "t.streamId", "streamId"},
+                 {"device", "t.deviceId", "deviceId"},
+                 {"context", "t.contextId", "contextId"},
+                 {"correlation", "t.correlationId", "correlationId"},
+                 {"process", "t.globalPid", "globalPid"},
+                 {"name_id", "t.shortName", "shortName"},
+                 {"name", looked_up("shortName"), "shortName"},
+                 {"full_name", looked_up("demangledName"), "demangledName"},
+                 {"grid_x", "t.gridX", "gridX"},
+                 {"grid_y", "t.gridY", "gridY"},
+                 {"grid_z", "t.gridZ", "gridZ"},
+                 {"block_x", "t.blockX", "blockX"},
+                 {"block_y", "t.blockY", "blockY"},
+                 {"block_z", "t.blockZ", "blockZ"},
+                 {"registers", "t.registersPerThread", "registersPerThread", "NULL"},
+                 {"static_shared_bytes", "t.staticSharedMemory", "staticSharedMemory", "NULL"},
+                 {"dynamic_shared_bytes", "t.dynamicSharedMemory", "dynamicSharedMemory", "NULL"},
+                 {"graph_node", "t.graphNodeId", "graphNodeId", "NULL"}});
+    create_view(database, "copies", kCopyTable,
+                {{"start", "t.start", "start"},
+                 {"end", "t.end", "end"},
+                 {"duration", "t.end - t.start", "end"},
+                 {"stream", "t.streamId", "streamId"},
+                 {"device", "t.deviceId", "deviceId"},
+                 {"correlation", "t.correlationId", "correlationId"},
+                 {"process", "t.globalPid", "globalPid"},
+                 {"bytes", "t.bytes", "bytes"},
+                 {"direction", copy_direction(database), "copyKind"},
+                 {"from_kind", memory_kind(database, "srcKind"), "srcKind"},
+                 {"to_kind", memory_kind(database, "dstKind"), "dstKind"},
+                 {"graph_node", "t.graphNodeId", "graphNodeId", "NULL"}});
+    create_view(database, "sets", kSetTable,
+                {{"start", "t.start", "start"},
+                 {"end", "t.end", "end"},
+                 {"duration", "t.end - t.start", "end"},
+                 {"stream", "t.streamId", "streamId"},
+                 {"device", "t.deviceId", "deviceId"},
+                 {"correlation", "t.correlationId", "correlationId"},
+                 {"process", "t.globalPid", "globalPid"},
+                 {"bytes", "t.bytes", "bytes"},
+                 {"value", "t.value", "value"},
+                 {"to_kind", memory_kind(database, "memKind"), "memKind", "NULL"}});
+    // cudaLaunchKernel_v7000 -> cudaLaunchKernel: the suffix says which version of the entry point was
+    // called.
+    const std::string plain_name =
+        "(SELECT CASE WHEN value GLOB '*_v[0-9]*' THEN rtrim(rtrim(value, '0123456789'), '_v') ELSE value "
+        "END "
+        "FROM main.StringIds s WHERE s.id = t.nameId)";
+    create_view(database, "api_calls", kApiTable,
+                {{"start", "t.start", "start"},
+                 {"end", "t.end", "end"},
+                 {"duration", "t.end - t.start", "end"},
+                 {"process", fmt::format("(t.globalTid {})", kGlobalPid), "globalTid"},
+                 {"thread", "t.globalTid", "globalTid"},
+                 {"correlation", "t.correlationId", "correlationId"},
+                 {"name_id", "t.nameId", "nameId"},
+                 {"name", plain_name, "nameId"},
+                 {"result", "t.returnValue", "returnValue"}});
+}
+
+void create_range_view(const Database& database) {
+    const bool has_nvtx = database.has_table("NVTX_EVENTS");
+    if (has_nvtx && !database.has_table("ENUM_NSYS_EVENT_TYPE"))
+        throw Error(
+            fmt::format("{}: table ENUM_NSYS_EVENT_TYPE is missing, so NVTX ranges cannot be told from "
+                        "marks. Export the report again with a current nsys.",
+                        database.path().string()));
+    const std::string push_pop = has_nvtx ? event_ids(database, {"NvtxPushPopRange"}) : "-1";
+    const std::string start_end = has_nvtx ? event_ids(database, {"NvtxStartEndRange"}) : "-1";
+    const std::string domains = has_nvtx ? event_ids(database, {"NvtxDomainCreate"}) : "-1";
+    create_view(
+        database, "bare_ranges", "NVTX_EVENTS",
+        {{"id", "t.rowid", "start"},
+         {"start", "t.start", "start"},
+         {"end", "t.end", "end"},
+         {"duration", "t.end - t.start", "end"},
+         {"process", fmt::format("(t.globalTid {})", kGlobalPid), "globalTid"},
+         {"thread", "t.globalTid", "globalTid"},
+         {"name", fmt::format("COALESCE(t.text, {})", looked_up("textId")), "textId"},
+         {"domain",
+          fmt::format("COALESCE((SELECT COALESCE(d.text, (SELECT value FROM main.StringIds s WHERE s.id "
+                      "= d.textId)) FROM main.NVTX_EVENTS d WHERE d.eventType IN ({}) AND d.domainId = "
+                      "t.domainId AND (d.globalTid {}) = (t.globalTid {})), '')",
+                      domains, kGlobalPid, kGlobalPid),
+          "domainId", "''"},
+         {"crosses_threads", fmt::format("t.eventType IN ({})", start_end), "eventType"}},
+        fmt::format("t.eventType IN ({}, {}) AND t.end IS NOT NULL", push_pop, start_end).c_str());
+    const char* const work =
+        "(SELECT {0}(x) FROM (SELECT {0}(w.{1}) AS x FROM all_kernels w JOIN inside USING (process, "
+        "correlation) "
+        "UNION ALL SELECT {0}(w.{1}) FROM all_copies w JOIN inside USING (process, correlation) "
+        "UNION ALL SELECT {0}(w.{1}) FROM all_sets w JOIN inside USING (process, correlation)))";
+    const char* const inside =
+        "(WITH inside AS (SELECT a.correlation, a.process FROM all_api_calls a WHERE a.process = r.process "
+        "AND "
+        "(r.crosses_threads OR a.thread = r.thread) AND a.start >= r.start AND a.start < r.end) SELECT {})";
+    const std::string first = fmt::format(fmt::runtime(work), "MIN", "start");
+    const std::string last = fmt::format(fmt::runtime(work), "MAX", "end");
+    database.execute(
+        fmt::format("CREATE TEMP VIEW ranges AS SELECT r.*, {} AS gpu_start, {} AS gpu_end FROM "
+                    "all_bare_ranges r",
+                    fmt::format(fmt::runtime(inside), first), fmt::format(fmt::runtime(inside), last)));
+}
+
+/// `kernels` and the others, either over everything or over the launches listed in TEMP table `narrowed`.
+void create_front_views(const Database& database, bool narrow) {
+    const char* const condition =
+        narrow ? "(w.process, w.correlation) IN (SELECT process, correlation FROM narrowed)" : "1";
+    for (const char* view : {"kernels", "copies", "sets", "api_calls"})
+        database.execute(fmt::format(
+            "DROP VIEW IF EXISTS temp.{0}; CREATE TEMP VIEW {0} AS SELECT * FROM all_{0} w WHERE {1}", view,
+            condition));
+    database.execute(
+        "DROP VIEW IF EXISTS temp.syncs; CREATE TEMP VIEW syncs AS SELECT start, end, duration, process, "
+        "thread, name "
+        "FROM api_calls WHERE name IN ('cudaDeviceSynchronize', 'cudaStreamSynchronize', "
+        "'cudaEventSynchronize', "
+        "'cuCtxSynchronize', 'cuStreamSynchronize', 'cuEventSynchronize', 'cudaThreadSynchronize');"
+        "DROP VIEW IF EXISTS temp.graph_launches; CREATE TEMP VIEW graph_launches AS SELECT start, end, "
+        "duration, "
+        "process, thread, correlation FROM api_calls WHERE name IN ('cudaGraphLaunch', 'cuGraphLaunch');");
+}
+
+}  // namespace
+
+void create_views(const Database& database) {
+    check_is_cuda_export(database);
+    create_base_views(database);
+    create_range_view(database);
+    create_front_views(database, false);
+}
+
+void narrow_views(const Database& database, const std::string& range) {
+    widen_views(database);
+    database.execute("CREATE TEMP TABLE narrowed (process, correlation, PRIMARY KEY (process, correlation))");
+    Statement fill = database.prepare(
+        "INSERT OR IGNORE INTO narrowed SELECT a.process, a.correlation FROM all_bare_ranges r JOIN "
+        "all_api_calls a "
+        "ON a.process = r.process AND (r.crosses_threads OR a.thread = r.thread) AND a.start >= r.start AND "
+        "a.start < r.end WHERE r.name = ?1");
+    fill.bind(1, range).next();
+    Statement found = database.prepare("SELECT COUNT(*) FROM all_bare_ranges WHERE name = ?1");
+    found.bind(1, range).next();
+    if (found.integer(0) > 0) return create_front_views(database, true);
+
+    std::vector<std::string> names;
+    Statement rows = database.prepare("SELECT DISTINCT name FROM all_bare_ranges ORDER BY start LIMIT 12");
+    while (rows.next()) names.push_back("'" + printable(rows.text(0)) + "'");
+    database.execute("DROP TABLE temp.narrowed");
+    throw Error(fmt::format("{} has no NVTX range '{}'; it has {}", database.path().string(),
+                            printable(range), names.empty() ? "none at all" : join(names, ", ")));
+}
+
+void widen_views(const Database& database) {
+    create_front_views(database, false);
+    database.execute("DROP TABLE IF EXISTS temp.narrowed");
+}
+
+std::vector<std::string> capture_problems(const Database& database) {
+    std::vector<std::string> problems;
+    if (!database.prepare("SELECT 1 FROM all_kernels UNION ALL SELECT 1 FROM all_api_calls LIMIT 1").next())
+        problems.push_back("the capture saw no kernel and no CUDA call");
+    if (!database.has_table("DIAGNOSTIC_EVENT")) return problems;
+    Statement rows = database.prepare(
+        "SELECT text FROM main.DIAGNOSTIC_EVENT WHERE text LIKE '%dropped%' OR text LIKE '% lost%' OR "
+        "text LIKE '%not all %events%' OR text LIKE '%incomplete%' OR text LIKE '%overflow%'");
+    while (rows.next()) problems.push_back("nsys says: " + printable(trim(rows.text(0))));
+    return problems;
+}
+
+}  // namespace lab
