@@ -1,0 +1,95 @@
+#include "course/case_evidence.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "evidence/tools.h"
+
+namespace lab {
+
+namespace {
+
+CaseEvidence obtain_live(const Course& course, const Case& both, const Announce& announce) {
+    const LiveRun first = record_live(course, both.programs[0], announce);
+    const LiveRun second = record_live(course, both.programs[1], announce);
+    CaseEvidence result{{Evidence::open(first.evidence), Evidence::open(second.evidence)},
+                        true,
+                        "",
+                        "",
+                        {first.report, second.report}};
+    result.label = source_label(result.sides[0].provenance(), true);
+    return result;
+}
+
+CaseEvidence obtain_recorded(const Course& course, const Case& both) {
+    CaseEvidence result{{open_recorded(course, both.programs[0]), open_recorded(course, both.programs[1])},
+                        false,
+                        "",
+                        "",
+                        {}};
+    result.label = source_label(result.sides[0].provenance(), false);
+    for (std::size_t side = 0; side < 2; ++side) {
+        const fs::path report = course.evidence_of(both.programs[side]).replace_extension(".nsys-rep");
+        if (fs::exists(report)) result.reports[side] = report;
+    }
+    return result;
+}
+
+}  // namespace
+
+std::string missing_for_live() {
+    if (!gpu()) return "there is no NVIDIA GPU here";
+    if (!nvcc()) return "nvcc, the CUDA compiler, is not here";
+    if (!nsys()) return "nsys (Nsight Systems) is not here";
+    return "";
+}
+
+bool is_stale(const Course& course, const Program& program, const Evidence& evidence) {
+    const auto recorded = evidence.provenance().find("fingerprint");
+    return recorded == evidence.provenance().end() || recorded->second != course.fingerprint_of(program);
+}
+
+Evidence open_recorded(const Course& course, const Program& program) {
+    const fs::path path = course.evidence_of(program);
+    Evidence evidence = Evidence::open(path);
+    if (is_stale(course, program, evidence))
+        throw Error(
+            fmt::format(
+                "{} is stale: {} or its flags have changed since it was recorded. On a machine with a GPU: "
+                "./lab record --stale",
+                course.shown(path), program.source.string()),
+            kFindingFailed);
+    return evidence;
+}
+
+LiveRun record_live(const Course& course, const Program& program, const Announce& announce) {
+    const fs::path binary = build_program(course, program, announce);
+    const fs::path folder = course.root() / "build" / "live" / program.source.parent_path();
+    fs::create_directories(folder);
+    const Lock lock(folder);
+    LiveRun run;
+    run.report = folder / (program.source.stem().string() + ".nsys-rep");
+    run.evidence = folder / (program.source.stem().string() + ".evidence.sqlite");
+    fs::remove(run.report);  // an old report must not pass for a new one
+    write_evidence(record_program(course, program, binary, {run.report}, announce), run.evidence);
+    return run;
+}
+
+CaseEvidence obtain(const Course& course, const Case& both, Source source, const Announce& announce) {
+    if (source == Source::recorded) return obtain_recorded(course, both);
+    const std::string missing = missing_for_live();
+    if (missing.empty()) return obtain_live(course, both, announce);
+    if (source == Source::live)
+        throw Error(
+            fmt::format(
+                "a live run is not possible: {}. ./lab doctor says what to do; without --live, recorded "
+                "evidence is shown.",
+                missing),
+            kNothingCouldRun);
+    CaseEvidence recorded = obtain_recorded(course, both);
+    recorded.note = missing + ", so this is recorded evidence";
+    return recorded;
+}
+
+}  // namespace lab

@@ -1,0 +1,46 @@
+// Both programs of a case with their evidence: live where this machine can, recorded everywhere else.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "course/course.h"
+#include "course/findings.h"
+#include "course/recorder.h"
+#include "evidence/evidence.h"
+
+namespace lab {
+
+enum class Source { best, live, recorded };
+
+struct CaseEvidence {
+    std::array<Evidence, 2> sides;
+    bool live = false;
+    std::string label;  ///< the honest label of what is shown
+    std::string note;   ///< why it is recorded and not live; "" if live or asked for
+    std::array<std::filesystem::path, 2>
+        reports;  ///< .nsys-rep files that the GUI opens; empty if there is none
+};
+
+/// What this machine lacks for a live run, as a sentence; "" if nothing.
+[[nodiscard]] std::string missing_for_live();
+
+/// Opens a program's recorded run. An Error if it is damaged, or stale: recorded from another version of the
+/// program.
+[[nodiscard]] Evidence open_recorded(const Course& course, const Program& program);
+
+/// Is a program's recorded run of today's source, headers and flags?
+[[nodiscard]] bool is_stale(const Course& course, const Program& program, const Evidence& evidence);
+
+/// Builds and records one program now; the evidence and the report go below build/live/.
+struct LiveRun {
+    std::filesystem::path evidence, report;
+};
+[[nodiscard]] LiveRun record_live(const Course& course, const Program& program, const Announce& announce);
+
+/// Evidence for both sides. Asking for a live run where there can be none is an Error with exit code 77.
+[[nodiscard]] CaseEvidence obtain(const Course& course, const Case& both, Source source,
+                                  const Announce& announce);
+
+}  // namespace lab

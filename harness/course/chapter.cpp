@@ -1,0 +1,220 @@
+#include "course/chapter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "course/toml_reader.h"
+#include "evidence/analysis.h"
+
+namespace lab {
+
+namespace {
+
+using Sides = std::array<const char*, 2>;
+constexpr Sides kPair{"buggy", "fixed"};
+constexpr Sides kExercise{"starter", "solution"};
+
+const std::set<std::string> kSanitizers{"memcheck", "racecheck", "initcheck", "synccheck"};
+
+Expectation read_expectation(TomlReader& toml, const char* side) {
+    try {
+        return Expectation::parse(toml.text(side));
+    } catch (const Error& problem) {
+        toml.fail(problem.what(), toml.has(side) ? side : "");
+    }
+}
+
+void check_question(TomlReader& toml, const std::string& sql, const std::string& metric) {
+    if (sql.empty() == metric.empty()) toml.fail("a question needs either 'sql' or 'metric'");
+    const auto& known = metric_names();
+    if (!metric.empty() && std::find(known.begin(), known.end(), metric) == known.end())
+        toml.fail(fmt::format("there is no metric '{}'; there are {}", metric, join(known, ", ")), "metric");
+}
+
+Finding read_finding(TomlReader& toml, const Sides& sides) {
+    Finding finding;
+    finding.id = toml.text("id");
+    finding.says = toml.text("says");
+    finding.unit = toml.text_or("unit", "");
+    const std::string kind = toml.text_or("kind", "structure");
+    if (kind != "structure" && kind != "ratio" && kind != "time")
+        toml.fail(fmt::format("'{}' is no kind of finding; structure, ratio and time are", kind), "kind");
+    finding.kind = kind == "structure" ? FindingKind::structure
+                   : kind == "ratio"   ? FindingKind::ratio
+                                       : FindingKind::time;
+    if (toml.has("range")) finding.range = toml.text("range");
+    finding.sql = toml.text_or("sql", "");
+    finding.metric = toml.text_or("metric", "");
+    check_question(toml, finding.sql, finding.metric);
+    finding.margin = toml.number_or("margin", 0);
+    if ((finding.kind == FindingKind::ratio) != (finding.margin > 0))
+        toml.fail("a ratio, and nothing else, has a 'margin' above 0", "margin");
+    if (finding.kind != FindingKind::time)
+        for (std::size_t side = 0; side < 2; ++side)
+            finding.expect[side] = read_expectation(toml, sides[side]);
+    toml.expect_all_read();
+    return finding;
+}
+
+/// Every program's own check counts as a finding, first of all: a fast wrong answer is no answer.
+Finding answer_finding(const Expectation& first) {
+    Finding finding;
+    finding.id = "answer";
+    finding.says = "exit code of the program, which checks its own answer";
+    finding.sql = "SELECT exit_code FROM PROGRAM";
+    finding.expect = {first, Expectation::parse("== 0")};
+    return finding;
+}
+
+std::vector<Finding> read_findings(TomlReader& toml, const Sides& sides) {
+    const std::string first_answer = toml.text_or(fmt::format("{}_answer", sides[0]), "== 0");
+    std::vector<Finding> findings{answer_finding(Expectation::parse(first_answer))};
+    std::set<std::string> ids{"answer"};
+    for (TomlReader& block : toml.tables("finding")) {
+        findings.push_back(read_finding(block, sides));
+        if (!ids.insert(findings.back().id).second)
+            block.fail(fmt::format("a second finding is called '{}'", findings.back().id), "id");
+    }
+    return findings;
+}
+
+/// What is common to all programs of a chapter or exercise.
+Program read_program_facts(TomlReader& toml) {
+    Program program;
+    program.flags = toml.texts_or_none("flags");
+    program.arguments = toml.texts_or_none("arguments");
+    program.check_arguments = toml.texts_or_none("check_arguments");
+    program.sanitizers = toml.texts_or_none("sanitizers");
+    for (const std::string& tool : program.sanitizers)
+        if (!kSanitizers.count(tool))
+            toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), "sanitizers");
+    program.ncu_metrics = toml.texts_or_none("ncu_metrics");
+    return program;
+}
+
+Exercise read_exercise(TomlReader& toml, const Chapter& chapter, int number) {
+    Exercise exercise;
+    exercise.number = number;
+    exercise.name = toml.text("name");
+    exercise.folder = chapter.folder / "exercises" / fmt::format("{}_{}", number, exercise.name);
+    exercise.minutes = static_cast<int>(toml.integer("minutes"));
+    exercise.objective = toml.text("objective");
+    exercise.hints = toml.texts("hints");
+    exercise.starter_fails = toml.texts("starter_fails");
+    Case& programs = exercise.programs;
+    programs.id = chapter.id + "/" + exercise.name;
+    programs.title = toml.text("title");
+    const Program facts = read_program_facts(toml);
+    for (std::size_t side = 0; side < 2; ++side) {
+        programs.programs[side] = facts;
+        programs.programs[side].name = kExercise[side];
+        programs.programs[side].source = exercise.folder / fmt::format("{}.cu", kExercise[side]);
+        programs.programs[side].evidence_folder = chapter.folder / "evidence";
+        programs.programs[side].evidence_name = fmt::format("{}.{}.sqlite", exercise.name, kExercise[side]);
+    }
+    if (toml.has("range")) programs.range = toml.text("range");
+    programs.findings = read_findings(toml, kExercise);
+    for (const std::string& id : exercise.starter_fails)
+        if (std::none_of(programs.findings.begin(), programs.findings.end(),
+                         [&](const Finding& f) { return f.id == id; }))
+            toml.fail(fmt::format("there is no finding '{}'", id), "starter_fails");
+    if (exercise.starter_fails.empty()) toml.fail("the starter must fail some finding", "starter_fails");
+    toml.expect_all_read();
+    return exercise;
+}
+
+Question read_question(TomlReader& toml, const Chapter& chapter) {
+    Question question;
+    question.id = toml.text("id");
+    question.asks = toml.text("asks");
+    question.look = toml.text("look");
+    question.exercise = toml.text_or("exercise", "");
+    if (!question.exercise.empty() && !chapter.exercise(question.exercise))
+        toml.fail(fmt::format("there is no exercise '{}'", question.exercise), "exercise");
+    const Sides& sides = question.exercise.empty() ? kPair : kExercise;
+    const std::string side = toml.text("side");
+    if (side != sides[0] && side != sides[1])
+        toml.fail(fmt::format("'side' must be {} or {}", sides[0], sides[1]), "side");
+    question.side = side == sides[1];
+    if (toml.has("range")) question.range = toml.text("range");
+    question.sql = toml.text_or("sql", "");
+    question.metric = toml.text_or("metric", "");
+    check_question(toml, question.sql, question.metric);
+    question.unit = toml.text_or("unit", "");
+    question.tolerance = toml.number_or("tolerance", 0);
+    question.choices = toml.texts_or_none("choices");
+    if (question.choices.size() == 1) toml.fail("one choice is no choice", "choices");
+    toml.expect_all_read();
+    return question;
+}
+
+}  // namespace
+
+const Exercise* Chapter::exercise(const std::string& name) const {
+    const auto at =
+        std::find_if(exercises.begin(), exercises.end(), [&](const Exercise& e) { return e.name == name; });
+    return at == exercises.end() ? nullptr : &*at;
+}
+
+Chapter read_chapter(const fs::path& root, const std::string& folder) {
+    TomlReader toml = TomlReader::parse_file(root / folder / "chapter.toml");
+    Chapter chapter;
+    chapter.id = folder;
+    chapter.short_id = folder.substr(0, folder.find('_'));
+    chapter.folder = folder;
+    chapter.title = toml.text("title");
+    chapter.question = toml.text("question");
+    chapter.minutes = static_cast<int>(toml.integer("minutes"));
+    chapter.objectives = toml.texts("objectives");
+    chapter.needs = toml.texts("needs");
+    chapter.pair.id = folder;
+    chapter.pair.title = chapter.title;
+    const Program facts = read_program_facts(toml);
+    for (std::size_t side = 0; side < 2; ++side) {
+        chapter.pair.programs[side] = facts;
+        chapter.pair.programs[side].name = kPair[side];
+        chapter.pair.programs[side].source = chapter.folder / fmt::format("{}.cu", kPair[side]);
+        chapter.pair.programs[side].evidence_folder = chapter.folder / "evidence";
+        chapter.pair.programs[side].evidence_name = fmt::format("{}.sqlite", kPair[side]);
+    }
+    if (toml.has("range")) chapter.pair.range = toml.text("range");
+    chapter.pair.findings = read_findings(toml, kPair);
+    for (TomlReader& block : toml.tables("exercise"))
+        chapter.exercises.push_back(
+            read_exercise(block, chapter, static_cast<int>(chapter.exercises.size()) + 1));
+    for (TomlReader& block : toml.tables("quiz")) chapter.quiz.push_back(read_question(block, chapter));
+    toml.expect_all_read();
+    return chapter;
+}
+
+std::vector<WrongAnswer> read_wrong_answers(const fs::path& root, const Chapter& chapter) {
+    const fs::path folder = fs::path("harness/tests/wrong") / chapter.id;
+    std::vector<WrongAnswer> answers;
+    if (!fs::exists(root / folder / "wrong.toml")) return answers;
+    TomlReader toml = TomlReader::parse_file(root / folder / "wrong.toml");
+    for (TomlReader& block : toml.tables("wrong")) {
+        WrongAnswer answer;
+        answer.exercise = block.text("exercise");
+        const Exercise* exercise = chapter.exercise(answer.exercise);
+        if (!exercise) block.fail(fmt::format("there is no exercise '{}'", answer.exercise), "exercise");
+        answer.why = block.text("why");
+        answer.fails = block.texts("fails");
+        answer.program = exercise->programs.programs[0];
+        const fs::path file = block.text("file");
+        answer.program.name = file.stem().string();
+        answer.program.source = folder / fmt::format("{}_{}", exercise->number, exercise->name) / file;
+        answer.program.evidence_folder = folder / "evidence";
+        answer.program.evidence_name = fmt::format("{}.{}.sqlite", answer.exercise, answer.program.name);
+        block.expect_all_read();
+        answers.push_back(std::move(answer));
+    }
+    toml.expect_all_read();
+    return answers;
+}
+
+}  // namespace lab

@@ -1,0 +1,102 @@
+// chapter.toml, the one place for the facts of a chapter, as plain structs.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "course/expectation.h"
+
+namespace lab {
+
+/// A program and how it is built and run. Paths are relative to the repository's root.
+struct Program {
+    std::string name;  ///< "buggy", "fixed", "starter", "solution", or a wrong answer's file name
+    std::filesystem::path source;
+    std::filesystem::path evidence_folder;  ///< holds a folder for each kind of GPU, such as h200
+    std::string evidence_name;              ///< file name of the recorded run in it
+    std::vector<std::string> flags;         ///< for nvcc, beside the course's own
+    std::vector<std::string> arguments;     ///< for every run; the lesson's sizes are the defaults
+    std::vector<std::string>
+        check_arguments;  ///< smaller sizes for compute-sanitizer, which slows kernels down
+    std::vector<std::string>
+        sanitizers;  ///< tools that findings need: memcheck, racecheck, initcheck, synccheck
+    std::vector<std::string> ncu_metrics;  ///< metrics that findings need
+};
+
+enum class FindingKind { structure, ratio, time };
+
+/// One claim about both programs of a case.
+struct Finding {
+    std::string id, says, unit;
+    FindingKind kind = FindingKind::structure;
+    std::optional<std::string> range;                  ///< the NVTX range that the question is narrowed to
+    std::string sql, metric;                           ///< exactly one of them is not empty
+    std::array<std::optional<Expectation>, 2> expect;  ///< for the case's two programs; none for a time
+    double margin = 0;                                 ///< relative, for a ratio
+};
+
+/// A buggy-then-fixed pair or a starter and its solution: two programs under the same questions.
+struct Case {
+    std::string id;  ///< "ch05_streams" or "ch05_streams/vector_add_pipeline"
+    std::string title;
+    std::optional<std::string> range;  ///< the NVTX range that pictures show; the whole capture if none
+    std::array<Program, 2> programs;
+    std::vector<Finding> findings;
+};
+
+struct Exercise {
+    int number = 0;
+    std::string name;  ///< without its number: "vector_add_pipeline"
+    std::filesystem::path folder;
+    int minutes = 0;
+    std::string objective;
+    std::vector<std::string> hints;          ///< in rising order
+    std::vector<std::string> starter_fails;  ///< the stated reason: findings that the untouched starter fails
+    Case programs;
+};
+
+/// A question whose right answer is computed from evidence.
+struct Question {
+    std::string id, asks, look;  ///< `look`: where on the timeline to find it, shown after a wrong answer
+    std::string exercise;        ///< whose evidence; "" for the pair
+    std::size_t side = 0;        ///< which of the case's two programs
+    std::optional<std::string> range;
+    std::string sql, metric;
+    std::string unit;
+    double tolerance = 0;              ///< relative, for a number
+    std::vector<std::string> choices;  ///< if not empty, the answer is the number (from 1) of a choice
+};
+
+struct Chapter {
+    std::string id;        ///< the folder: "ch05_streams"
+    std::string short_id;  ///< "ch05"
+    std::filesystem::path folder;
+    std::string title, question;
+    int minutes = 0;
+    std::vector<std::string> objectives, needs;
+    Case pair;
+    std::vector<Exercise> exercises;
+    std::vector<Question> quiz;
+
+    [[nodiscard]] const Exercise* exercise(const std::string& name) const;
+};
+
+/// A committed answer to an exercise that must be rejected.
+struct WrongAnswer {
+    std::string exercise, why;
+    std::vector<std::string> fails;  ///< findings that reject it
+    Program program;
+};
+
+/// Reads a chapter's folder. Errors name file, line and key; a key that nobody reads is one of them.
+[[nodiscard]] Chapter read_chapter(const std::filesystem::path& root, const std::string& folder);
+
+/// The chapter's wrong answers from harness/tests/wrong/<chapter>/wrong.toml.
+[[nodiscard]] std::vector<WrongAnswer> read_wrong_answers(const std::filesystem::path& root,
+                                                          const Chapter& chapter);
+
+}  // namespace lab

@@ -1,0 +1,142 @@
+#include "course/course.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "evidence/fingerprint.h"
+
+namespace lab {
+
+namespace {
+
+bool is_root(const fs::path& folder) {
+    return fs::exists(folder / "common/nvcc.flags") && fs::exists(folder / "lab");
+}
+
+/// The newest choice of the evidence folders: the order in which to look for a recorded run.
+std::vector<fs::path> gpu_folders(const fs::path& evidence) {
+    std::vector<fs::path> folders;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(evidence, ignored))
+        if (entry.is_directory()) folders.push_back(entry.path());
+    std::sort(folders.begin(), folders.end());
+    return folders;
+}
+
+}  // namespace
+
+Course Course::find() {
+    for (fs::path folder = fs::current_path();; folder = folder.parent_path()) {
+        if (is_root(folder)) return Course(folder);
+        if (folder == folder.root_path()) break;
+    }
+    if (is_root(LAB_SOURCE_FOLDER)) return Course(LAB_SOURCE_FOLDER);
+    throw Error("this is not inside the course's repository. Change into it, then try again.");
+}
+
+std::vector<std::string> Course::chapter_ids() const {
+    std::vector<std::string> ids;
+    for (const auto& entry : fs::directory_iterator(root_)) {
+        const std::string name = entry.path().filename().string();
+        if (name.rfind("ch", 0) == 0 && fs::exists(entry.path() / "chapter.toml")) ids.push_back(name);
+    }
+    std::sort(ids.begin(), ids.end());
+    return ids;
+}
+
+std::vector<Chapter> Course::chapters() const {
+    std::vector<Chapter> all;
+    for (const std::string& id : chapter_ids()) all.push_back(read_chapter(root_, id));
+    return all;
+}
+
+Chapter Course::chapter(const std::string& name) const {
+    const std::vector<std::string> ids = chapter_ids();
+    std::vector<std::string> short_ids;
+    for (const std::string& id : ids) {
+        const std::string short_id = id.substr(0, id.find('_'));
+        const bool by_number =
+            !name.empty() && name.size() <= 2 &&
+            std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); }) &&
+            short_id == fmt::format("ch{:02}", std::stoi(name));
+        if (name == id || name == short_id || by_number) return read_chapter(root_, id);
+        short_ids.push_back(short_id);
+    }
+    const std::string near = nearest(name, short_ids);
+    throw Error(fmt::format("there is no chapter '{}'{}; there are: {}", printable(name),
+                            near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                            join(short_ids, ", ")));
+}
+
+Course::Chosen Course::choose(const std::string& name) const {
+    const std::size_t slash = name.find('/');
+    Chosen chosen{chapter(name.substr(0, slash)), nullptr};
+    if (slash == std::string::npos) return chosen;
+    const std::string wanted = name.substr(slash + 1);
+    std::vector<std::string> names;
+    for (const Exercise& e : chosen.chapter.exercises) {
+        if (wanted == e.name || wanted == std::to_string(e.number) ||
+            wanted == fmt::format("{}_{}", e.number, e.name))
+            chosen.exercise = &e;
+        names.push_back(e.name);
+    }
+    if (chosen.exercise) return chosen;
+    const std::string near = nearest(wanted, names);
+    throw Error(fmt::format("{} has no exercise '{}'{}; it has: {}", chosen.chapter.short_id,
+                            printable(wanted), near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                            names.empty() ? "none" : join(names, ", ")));
+}
+
+fs::path Course::evidence_of(const Program& program) const {
+    for (const fs::path& folder : gpu_folders(root_ / program.evidence_folder))
+        if (fs::exists(folder / program.evidence_name)) return folder / program.evidence_name;
+    throw Error(
+        fmt::format("no run of {} is recorded below {}. On a machine with a GPU and nsys: ./lab record",
+                    program.source.string(), (program.evidence_folder).string()),
+        kNothingCouldRun);
+}
+
+std::vector<std::string> Course::common_flags() const {
+    std::vector<std::string> flags;
+    for (const std::string& line : split(read_file(root_ / "common/nvcc.flags"), '\n'))
+        if (!trim(line).empty()) flags.push_back(trim(line));
+    return flags;
+}
+
+std::string Course::fingerprint_of(const Program& program) const {
+    const std::string flags =
+        join(common_flags(), " ") + " " + join(program.flags, " ") + " -- " + join(program.arguments, " ");
+    return fingerprint(root_ / program.source, root_, flags);
+}
+
+std::string Course::shown(const fs::path& path) const {
+    const fs::path relative = path.lexically_relative(root_);
+    return relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
+}
+
+std::vector<Program> all_programs(const Course& course, const Chapter& chapter) {
+    std::vector<Program> all(chapter.pair.programs.begin(), chapter.pair.programs.end());
+    for (const Exercise& e : chapter.exercises)
+        all.insert(all.end(), e.programs.programs.begin(), e.programs.programs.end());
+    for (const WrongAnswer& wrong : read_wrong_answers(course.root(), chapter)) all.push_back(wrong.program);
+    return all;
+}
+
+std::string gpu_folder(const std::string& gpu_name) {
+    std::vector<std::string> words;
+    for (std::string word : split(gpu_name, ' ')) {
+        std::transform(word.begin(), word.end(), word.begin(),
+                       [](unsigned char c) { return std::tolower(c); });
+        std::erase_if(word, [](unsigned char c) { return !std::isalnum(c); });
+        if (!word.empty() && word != "nvidia" && word != "geforce" && word != "tesla") words.push_back(word);
+    }
+    return words.empty() ? "gpu" : join(words, "-");
+}
+
+}  // namespace lab

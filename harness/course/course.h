@@ -1,0 +1,61 @@
+// The whole course as it lies on disk: the repository's root, its chapters, and where a program's evidence
+// is.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "course/chapter.h"
+
+namespace lab {
+
+class Course {
+  public:
+    /// The repository that the current folder is in; else the one that `lab` was built from.
+    [[nodiscard]] static Course find();
+
+    explicit Course(std::filesystem::path root) : root_(std::move(root)) {}
+
+    [[nodiscard]] const std::filesystem::path& root() const { return root_; }
+
+    /// Chapter folders (ch*/ with a chapter.toml), in order.
+    [[nodiscard]] std::vector<std::string> chapter_ids() const;
+    [[nodiscard]] std::vector<Chapter> chapters() const;
+
+    /// A chapter by "ch05", "5" or "ch05_streams"; an Error names the nearest one there is.
+    [[nodiscard]] Chapter chapter(const std::string& name) const;
+
+    /// A case by "ch05" (the pair) or "ch05/vector_add_pipeline", also with the exercise's number.
+    struct Chosen {
+        Chapter chapter;
+        const Exercise* exercise = nullptr;  ///< into `chapter`; null for the pair
+        [[nodiscard]] const Case& programs() const { return exercise ? exercise->programs : chapter.pair; }
+    };
+    [[nodiscard]] Chosen choose(const std::string& name) const;
+
+    /// The recorded run of a program: of the GPU that is here if there is one of its kind, else any. An Error
+    /// says how to record one if none is there.
+    [[nodiscard]] std::filesystem::path evidence_of(const Program& program) const;
+
+    /// Flags that every program is built with, from common/nvcc.flags.
+    [[nodiscard]] std::vector<std::string> common_flags() const;
+
+    /// Today's fingerprint of a program.
+    [[nodiscard]] std::string fingerprint_of(const Program& program) const;
+
+    /// A path as a person in the root would type it.
+    [[nodiscard]] std::string shown(const std::filesystem::path& path) const;
+
+  private:
+    std::filesystem::path root_;
+};
+
+/// Every program of a chapter: the pair, starters and solutions, wrong answers.
+[[nodiscard]] std::vector<Program> all_programs(const Course& course, const Chapter& chapter);
+
+/// "NVIDIA H200" -> "h200", "NVIDIA GeForce RTX 4090" -> "rtx-4090".
+[[nodiscard]] std::string gpu_folder(const std::string& gpu_name);
+
+}  // namespace lab

@@ -1,0 +1,139 @@
+#include "course/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "evidence/analysis.h"
+#include "evidence/views.h"
+
+namespace lab {
+
+namespace {
+
+Measured nothing(std::string reason, bool was_run = true) {
+    return {std::nullopt, std::move(reason), was_run};
+}
+
+/// What the trace views need; the tables PROGRAM, NCU_METRICS and SANITIZER_REPORTS can do without nsys.
+bool needs_trace(const std::string& sql, const std::string& metric, const std::optional<std::string>& range) {
+    if (!metric.empty() || range) return true;
+    for (const char* view : {"kernels", "copies", "sets", "api_calls", "syncs", "ranges", "graph_launches"})
+        if (sql.find(view) != std::string::npos) return true;
+    return false;
+}
+
+Measured measure_sql(const Evidence& evidence, const std::string& sql,
+                     const std::optional<std::string>& range) {
+    const Database& database = evidence.database();
+    if (range) narrow_views(database, *range);
+    Measured result = nothing("the query has no answer: there was nothing to check");
+    {
+        Statement row = database.prepare(sql);
+        if (row.next() && !row.is_null(0)) {
+            const Value value = row.value(0);
+            if (const auto* text = std::get_if<std::string>(&value))
+                result = {*text, "", true};
+            else
+                result = {row.number(0), "", true};
+        }
+    }
+    if (range) widen_views(database);
+    return result;
+}
+
+Measured measure_metric(const Evidence& evidence, const std::string& name,
+                        const std::optional<std::string>& range) {
+    const auto value = metric(analyse(evidence.trace(), range), name);
+    if (!value) return nothing(fmt::format("{} is not defined here: there was nothing to check", name));
+    return {*value, "", true};
+}
+
+int rank(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::fail:
+            return 3;
+        case Verdict::inconclusive:
+            return 2;
+        case Verdict::not_run:
+            return 1;
+        case Verdict::pass:
+            break;
+    }
+    return 0;
+}
+
+std::string why_not(const Judged& judged, const Finding& finding, const Expectation& expected) {
+    const std::string unit = finding.unit.empty() ? "" : " " + finding.unit;
+    if (judged.verdict == Verdict::inconclusive)
+        return fmt::format("{}{} is within the noise (±{}%) around {}", judged.measured.text(), unit,
+                           format_number(finding.margin * 100), expected.text);
+    return fmt::format("expected {}{}, found {}{}", expected.text, unit, judged.measured.text(), unit);
+}
+
+}  // namespace
+
+std::string Measured::text() const {
+    if (!value) return was_run ? "nothing" : "not run";
+    if (const auto* number = std::get_if<double>(&*value)) return format_number(*number);
+    return printable(std::get<std::string>(*value));
+}
+
+Measured measure(const Evidence& evidence, const std::string& sql, const std::string& metric,
+                 const std::optional<std::string>& range) {
+    if (needs_trace(sql, metric, range) && !evidence.has_trace())
+        return nothing("nsys did not run on this program", false);
+    if (sql.find("NCU_METRICS") != std::string::npos && !evidence.was_run("ncu"))
+        return nothing("ncu did not run on this program", false);
+    if (sql.find("SANITIZER_REPORTS") != std::string::npos && !evidence.was_run("memcheck") &&
+        !evidence.was_run("racecheck") && !evidence.was_run("initcheck") && !evidence.was_run("synccheck"))
+        return nothing("compute-sanitizer did not run on this program", false);
+    try {
+        return metric.empty() ? measure_sql(evidence, sql, range) : measure_metric(evidence, metric, range);
+    } catch (const Error& problem) {
+        return nothing(problem.what());
+    }
+}
+
+Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side) {
+    Judged judged{measure(evidence, finding.sql, finding.metric, finding.range), Verdict::pass, ""};
+    if (!judged.measured.was_run) {
+        judged.verdict = Verdict::not_run;
+        judged.why = judged.measured.missing;
+        return judged;
+    }
+    if (!judged.measured.value) {
+        judged.verdict = Verdict::fail;
+        judged.why = judged.measured.missing;
+        return judged;
+    }
+    if (!finding.expect[side]) return judged;
+    const auto problems =
+        evidence.has_trace() ? capture_problems(evidence.database()) : std::vector<std::string>{};
+    if (!problems.empty() && needs_trace(finding.sql, finding.metric, finding.range)) {
+        judged.verdict = Verdict::inconclusive;
+        judged.why = "the capture is not whole: " + join(problems, "; ");
+        return judged;
+    }
+    judged.verdict = judge(*judged.measured.value, *finding.expect[side], finding.margin);
+    if (judged.verdict != Verdict::pass) judged.why = why_not(judged, finding, *finding.expect[side]);
+    return judged;
+}
+
+std::vector<FindingRow> judge_case(const Case& both, const Evidence& first, const Evidence& second) {
+    std::vector<FindingRow> rows;
+    for (const Finding& finding : both.findings) {
+        FindingRow row{&finding, {judge_finding(first, finding, 0), judge_finding(second, finding, 1)}, {}};
+        row.verdict = worse(row.sides[0].verdict, row.sides[1].verdict);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+Verdict worse(Verdict a, Verdict b) {
+    return rank(a) >= rank(b) ? a : b;
+}
+
+}  // namespace lab

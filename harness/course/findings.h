@@ -1,0 +1,48 @@
+// Puts a case's questions to evidence and judges the answers.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "course/chapter.h"
+#include "evidence/evidence.h"
+
+namespace lab {
+
+/// The answer to a question: a number or a text, or the reason why there is none.
+struct Measured {
+    std::optional<std::variant<double, std::string>> value;
+    std::string missing;  ///< why there is no value
+    bool was_run = true;  ///< false if the tool that would know never ran
+    [[nodiscard]] std::string text() const;
+};
+
+/// Asks one question. A query without a row, or whose value is NULL, found nothing to check: no value.
+[[nodiscard]] Measured measure(const Evidence& evidence, const std::string& sql, const std::string& metric,
+                               const std::optional<std::string>& range);
+
+struct Judged {
+    Measured measured;
+    Verdict verdict = Verdict::not_run;
+    std::string why;  ///< for every verdict but pass: a sentence
+};
+
+/// Judges one program by one side's expectation. A time has none: it passes as shown.
+[[nodiscard]] Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side);
+
+/// A finding for both programs of a case. The verdict is the worse of the two.
+struct FindingRow {
+    const Finding* finding = nullptr;
+    std::array<Judged, 2> sides;
+    Verdict verdict = Verdict::not_run;
+};
+
+[[nodiscard]] std::vector<FindingRow> judge_case(const Case& both, const Evidence& first,
+                                                 const Evidence& second);
+
+/// fail before inconclusive before not_run before pass.
+[[nodiscard]] Verdict worse(Verdict a, Verdict b);
+
+}  // namespace lab

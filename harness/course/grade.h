@@ -1,0 +1,28 @@
+// Grades one program as an answer to a case: would it pass for the solution?
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "course/chapter.h"
+#include "course/findings.h"
+
+namespace lab {
+
+struct GradedFinding {
+    const Finding* finding = nullptr;
+    Judged judged;
+};
+
+struct Grade {
+    std::vector<GradedFinding> findings;
+    Verdict verdict = Verdict::not_run;  ///< the worst of them
+};
+
+/// Every finding by its expectation of the case's second program, the fixed one or the solution.
+[[nodiscard]] Grade grade_answer(const Case& both, const Evidence& evidence);
+
+/// Those of the named findings that did not fail, as a list for a sentence; "" if all did.
+[[nodiscard]] std::string not_failed(const Grade& grade, const std::vector<std::string>& ids);
+
+}  // namespace lab

@@ -1,0 +1,266 @@
+#include "course/recorder.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/process.h"
+#include "core/text.h"
+#include "evidence/ncu_csv.h"
+#include "evidence/tools.h"
+
+namespace lab {
+
+namespace {
+
+constexpr std::chrono::seconds kProgramLimit{60}, kToolLimit{300};
+constexpr int kSanitizerFoundErrors = 86;
+
+std::string last_lines(const std::string& text, std::size_t count) {
+    std::vector<std::string> lines = split(trim(text), '\n');
+    if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(count));
+    for (std::string& line : lines) line = "  " + printable(line);
+    return join(lines, "\n");
+}
+
+Outcome announced(const Command& command, const Announce& announce) {
+    announce(shell_line(command.words));
+    return run(command);
+}
+
+void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+}
+
+std::string today_utc() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
+                       utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+/// Only what a CUDA program needs: an .nsys-rep holds the environment of the program it profiled.
+std::vector<std::string> clean_environment() {
+    std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"};
+    if (const char* libraries = std::getenv("LD_LIBRARY_PATH"); libraries && *libraries)
+        variables.push_back(std::string("LD_LIBRARY_PATH=") + libraries);
+    return variables;
+}
+
+std::string architecture() {
+    if (!gpu()) return "compute_75";  // a virtual one: quick to build, and any later GPU compiles it at start
+    std::string digits = gpu()->compute_capability;
+    std::erase(digits, '.');
+    return "sm_" + digits;
+}
+
+/// The program alone, for its exit code and what it prints.
+void run_alone(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
+    Command command{.words = {binary.string()}, .limit = kProgramLimit};
+    append(command.words, program.arguments);
+    const Outcome outcome = announced(command, announce);
+    if (outcome.timed_out)
+        throw Error(
+            fmt::format("{} did not end within {} s. Does a loop never end, or does it wait for itself?",
+                        program.source.string(), kProgramLimit.count()),
+            kFindingFailed);
+    if (outcome.exit_code == kNothingCouldRun)
+        throw Error(fmt::format("{}: {}", program.source.string(), trim(outcome.err)), kNothingCouldRun);
+    record.exit_code = outcome.exit_code;
+    record.out = outcome.out + outcome.err;
+}
+
+void run_nsys(const Program& program, const fs::path& binary, const RecordOptions& options,
+              const Announce& announce, RunRecord& record) {
+    fs::create_directories(options.report.parent_path());
+    Command command{.words = nsys_command(*nsys(), options.report), .limit = kToolLimit};
+    TemporaryFolder scratch;
+    if (options.clean_environment) {
+        // The report also holds the folder and the command: run a copy from a folder that says nothing.
+        fs::copy_file(binary, scratch.path() / program.name);
+        command.environment = clean_environment();
+        command.folder = scratch.path();
+        command.words.push_back("./" + program.name);
+    } else {
+        command.words.push_back(binary.string());
+    }
+    append(command.words, program.arguments);
+    const Outcome outcome = announced(command, announce);
+    if (!fs::exists(options.report))
+        throw Error(fmt::format("nsys made no report of {} ({}). It said:\n{}", program.source.string(),
+                                describe(outcome, command), last_lines(outcome.out + outcome.err, 12)),
+                    kFindingFailed);
+    record.nsys_export =
+        export_report(options.report, fs::path(options.report).replace_extension(".sqlite"), announce);
+}
+
+void run_ncu(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
+    const TemporaryFolder scratch;
+    const fs::path log = scratch.path() / "ncu.csv";
+    Command command{.words = {ncu()->string(), "--clock-control", "none", "--csv", "--page", "raw",
+                              "--print-units", "base", "--log-file", log.string(), "--metrics",
+                              join(program.ncu_metrics, ","), binary.string()},
+                    .limit = kToolLimit};
+    append(command.words, program.arguments);
+    const Outcome outcome = announced(command, announce);
+    const std::string text = fs::exists(log) ? read_file(log) : outcome.out + outcome.err;
+    if (text.find("ERR_NVGPUCTRPERM") != std::string::npos) {
+        announce("# ncu may not read the GPU's counters here (ERR_NVGPUCTRPERM): see docs/setup.md");
+        return;
+    }
+    record.ncu = parse_ncu_csv(text, program.ncu_metrics);
+}
+
+Provenance provenance_of(const Course& course, const Program& program, const RunRecord& record,
+                         const fs::path& binary) {
+    Provenance p{{"date", today_utc()},
+                 {"program", program.source.string()},
+                 {"fingerprint", course.fingerprint_of(program)}};
+    std::vector<std::string> command{binary.filename().string()};
+    append(command, program.arguments);
+    p["command"] = shell_line(command);
+    if (gpu())
+        p["gpu"] = gpu()->name, p["driver"] = gpu()->driver,
+        p["compute_capability"] = gpu()->compute_capability;
+    if (nvcc()) p["cuda"] = version_of(*nvcc());
+    if (record.nsys_export) p["nsys"] = version_of(*nsys());
+    if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
+    if (!record.sanitizer.empty()) p["compute-sanitizer"] = version_of(*compute_sanitizer());
+    return p;
+}
+
+}  // namespace
+
+fs::path build_program(const Course& course, const Program& program, const Announce& announce) {
+    if (!nvcc())
+        throw Error(
+            fmt::format("{} cannot be built: nvcc is not here. Install the CUDA Toolkit (docs/setup.md); the "
+                        "recorded evidence needs none.",
+                        program.source.string()),
+            kNothingCouldRun);
+    if (!fs::exists(course.root() / program.source))
+        throw Error(fmt::format("there is no file {}", program.source.string()));
+    const fs::path folder = course.root() / "build" / "programs" / program.source.parent_path();
+    const std::string arch = architecture();
+    const fs::path binary = folder / program.source.stem();
+    const fs::path stamp = binary.string() + ".built";
+    const std::string built = course.fingerprint_of(program) + " " + arch;
+    if (fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built) return binary;
+
+    fs::create_directories(folder);
+    const Lock lock(stamp);
+    const fs::path part = binary.string() + ".part";
+    Command command{.words = {nvcc()->string()}, .limit = kToolLimit, .folder = course.root()};
+    append(command.words, course.common_flags());
+    command.words.push_back("-arch=" + arch);
+    append(command.words, {program.source.string(), "-o", part.string()});
+    append(command.words, program.flags);
+    std::vector<std::string> shown = command.words;
+    for (std::string& word : shown)
+        if (word == part.string()) word = course.shown(binary);
+    announce(shell_line(shown));
+    const Outcome outcome = run(command);
+    if (outcome.exit_code != 0)
+        throw Error(fmt::format("{} does not compile. nvcc says:\n{}", program.source.string(),
+                                last_lines(outcome.out + outcome.err, 40)),
+                    kFindingFailed);
+    fs::rename(part, binary);
+    write_file(stamp, built);
+    return binary;
+}
+
+std::vector<fs::path> build_programs(const Course& course, const std::vector<Program>& programs,
+                                     const Announce& announce) {
+    std::mutex one_at_a_time;
+    const Announce in_turn = [&](const std::string& line) {
+        const std::lock_guard lock(one_at_a_time);
+        announce(line);
+    };
+    if (!programs.empty()) (void)gpu(), (void)nvcc();  // looked for once, before the threads ask
+    std::vector<fs::path> binaries(programs.size());
+    std::vector<std::exception_ptr> problems(programs.size());
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::thread> builders;
+    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
+        builders.emplace_back([&] {
+            for (std::size_t p; (p = next++) < programs.size();) {
+                try {
+                    binaries[p] = build_program(course, programs[p], in_turn);
+                } catch (...) {
+                    problems[p] = std::current_exception();
+                }
+            }
+        });
+    for (std::thread& builder : builders) builder.join();
+    for (const std::exception_ptr& problem : problems)
+        if (problem) std::rethrow_exception(problem);
+    return binaries;
+}
+
+std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path& report) {
+    return {nsys_path.string(),       "profile",
+            "--trace=cuda,nvtx",      "--sample=none",
+            "--cpuctxsw=none",        "--cuda-graph-trace=node",
+            "--force-overwrite=true", "-o",
+            report.string()};
+}
+
+fs::path export_report(const fs::path& report, const fs::path& to, const Announce& announce) {
+    if (!nsys())
+        throw Error(
+            fmt::format(
+                "{} can be read only by nsys, which is not here. Install Nsight Systems (docs/setup.md), "
+                "or give the .sqlite that `nsys export --type sqlite` makes of it.",
+                report.string()),
+            kNothingCouldRun);
+    const Command command{.words = {nsys()->string(), "export", "--type", "sqlite", "--force-overwrite=true",
+                                    "-o", to.string(), report.string()},
+                          .limit = kToolLimit};
+    const Outcome outcome = announced(command, announce);
+    if (outcome.exit_code != 0 || !fs::exists(to))
+        throw Error(fmt::format("nsys could not export {} ({}). It said:\n{}", report.string(),
+                                describe(outcome, command), last_lines(outcome.out + outcome.err, 12)));
+    return to;
+}
+
+std::vector<std::string> sanitizer_command(const fs::path& sanitizer_path, const std::string& tool) {
+    std::vector<std::string> words{sanitizer_path.string(), "--tool", tool};
+    if (tool == "memcheck") append(words, {"--leak-check", "full", "--track-stream-ordered-races", "all"});
+    append(words, {"--error-exitcode", std::to_string(kSanitizerFoundErrors)});
+    return words;
+}
+
+SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
+                              const std::vector<std::string>& arguments, const Announce& announce) {
+    Command command{.words = sanitizer_command(*compute_sanitizer(), tool), .limit = kToolLimit};
+    command.words.push_back(binary.string());
+    append(command.words, arguments);
+    const Outcome outcome = announced(command, announce);
+    if (outcome.timed_out)
+        throw Error(fmt::format("compute-sanitizer {}", describe(outcome, command)), kFindingFailed);
+    return parse_sanitizer_output(outcome.out + outcome.err);
+}
+
+RunRecord record_program(const Course& course, const Program& program, const fs::path& binary,
+                         const RecordOptions& options, const Announce& announce) {
+    RunRecord record;
+    run_alone(program, binary, announce, record);
+    if (nsys()) run_nsys(program, binary, options, announce, record);
+    if (ncu() && !program.ncu_metrics.empty()) run_ncu(program, binary, announce, record);
+    if (compute_sanitizer())
+        for (const std::string& tool : program.sanitizers)
+            record.sanitizer[tool] = run_sanitizer(tool, binary, program.check_arguments, announce).reports;
+    record.provenance = provenance_of(course, program, record, binary);
+    return record;
+}
+
+}  // namespace lab

@@ -1,0 +1,58 @@
+// Builds programs and runs them under the tools. Every command line is announced before it runs, and works
+// when copied.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "course/course.h"
+#include "evidence/evidence.h"
+
+namespace lab {
+
+/// Told each command line, as a shell would read it, before it runs.
+using Announce = std::function<void(const std::string& line)>;
+
+/// The program's binary, built with nvcc if what is there is not of today's source, headers, flags and GPU.
+/// An Error holds the compiler's own words.
+[[nodiscard]] std::filesystem::path build_program(const Course& course, const Program& program,
+                                                  const Announce& announce);
+
+/// The same for many programs, as many at a time as there are processors.
+[[nodiscard]] std::vector<std::filesystem::path> build_programs(const Course& course,
+                                                                const std::vector<Program>& programs,
+                                                                const Announce& announce);
+
+struct RecordOptions {
+    std::filesystem::path report;  ///< where the .nsys-rep goes
+    bool clean_environment =
+        false;  ///< keep the user's environment variables out of the report, for evidence to publish
+};
+
+/// Runs a built program by itself, then under nsys, and under ncu and compute-sanitizer where its findings
+/// need them. What is not installed is left out, and the evidence says so by not having it. An Error says
+/// which step failed and how.
+[[nodiscard]] RunRecord record_program(const Course& course, const Program& program,
+                                       const std::filesystem::path& binary, const RecordOptions& options,
+                                       const Announce& announce);
+
+/// Exports a report as SQLite next to it; an Error if nsys is not there or fails.
+[[nodiscard]] std::filesystem::path export_report(const std::filesystem::path& report,
+                                                  const std::filesystem::path& to, const Announce& announce);
+
+/// The words of an nsys recording of `binary`, without the program's arguments.
+[[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
+                                                    const std::filesystem::path& report);
+
+/// The words of a run under one tool of compute-sanitizer, without the program.
+[[nodiscard]] std::vector<std::string> sanitizer_command(const std::filesystem::path& sanitizer_path,
+                                                         const std::string& tool);
+
+/// Runs one compute-sanitizer tool on a built program and reads its report.
+[[nodiscard]] SanitizerOutput run_sanitizer(const std::string& tool, const std::filesystem::path& binary,
+                                            const std::vector<std::string>& arguments,
+                                            const Announce& announce);
+
+}  // namespace lab

@@ -1,0 +1,92 @@
+#include "course/toml_reader.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace lab {
+
+TomlReader TomlReader::parse_file(const fs::path& path) {
+    try {
+        auto root = std::make_shared<const toml::table>(toml::parse(read_file(path), path.string()));
+        return TomlReader(path, root, root.get());
+    } catch (const toml::parse_error& problem) {
+        throw Error(
+            fmt::format("{}:{}: {}", path.string(), problem.source().begin.line, problem.description()));
+    }
+}
+
+void TomlReader::fail(const std::string& sentence, const std::string& key) const {
+    const toml::node* at = key.empty() ? nullptr : table_->get(key);
+    const auto line = (at ? at->source() : table_->source()).begin.line;
+    throw Error(fmt::format("{}:{}: {}", path_.string(), line, sentence));
+}
+
+const toml::node& TomlReader::node(const std::string& key, const char* type) {
+    const toml::node* found = table_->get(key);
+    if (!found) fail(fmt::format("'{}' is missing; it is {}", key, type));
+    read_.insert(key);
+    return *found;
+}
+
+std::string TomlReader::text(const std::string& key) {
+    const auto value = node(key, "a text").value_exact<std::string>();
+    if (!value) fail(fmt::format("'{}' must be a text", key), key);
+    return trim(*value);
+}
+
+int64_t TomlReader::integer(const std::string& key) {
+    const auto value = node(key, "a whole number").value_exact<int64_t>();
+    if (!value) fail(fmt::format("'{}' must be a whole number", key), key);
+    return *value;
+}
+
+std::vector<std::string> TomlReader::texts(const std::string& key) {
+    const toml::array* array = node(key, "a list of texts").as_array();
+    if (!array) fail(fmt::format("'{}' must be a list of texts", key), key);
+    std::vector<std::string> values;
+    for (const toml::node& element : *array) {
+        const auto value = element.value_exact<std::string>();
+        if (!value) fail(fmt::format("'{}' must hold texts only", key), key);
+        values.push_back(trim(*value));
+    }
+    return values;
+}
+
+std::string TomlReader::text_or(const std::string& key, const std::string& otherwise) {
+    return has(key) ? text(key) : otherwise;
+}
+
+double TomlReader::number_or(const std::string& key, double otherwise) {
+    if (!has(key)) return otherwise;
+    const auto value = node(key, "a number").value<double>();
+    if (!value) fail(fmt::format("'{}' must be a number", key), key);
+    return *value;
+}
+
+std::vector<std::string> TomlReader::texts_or_none(const std::string& key) {
+    return has(key) ? texts(key) : std::vector<std::string>{};
+}
+
+std::vector<TomlReader> TomlReader::tables(const std::string& key) {
+    std::vector<TomlReader> readers;
+    if (!has(key)) return readers;
+    const toml::array* array = node(key, "a list of tables").as_array();
+    if (!array) fail(fmt::format("'{}' must be written as [[{}]]", key, key), key);
+    for (const toml::node& element : *array) {
+        if (!element.is_table()) fail(fmt::format("'{}' must be written as [[{}]]", key, key), key);
+        readers.push_back(TomlReader(path_, root_, element.as_table()));
+    }
+    return readers;
+}
+
+void TomlReader::expect_all_read() const {
+    for (const auto& [key, value] : *table_) {
+        const std::string name(key.str());
+        if (!read_.count(name)) fail(fmt::format("nothing reads the key '{}'; is it misspelt?", name), name);
+    }
+}
+
+}  // namespace lab
