@@ -31,8 +31,7 @@ __global__ void partial_reduce(const float* x, size_t count, float* partial) {
     if (threadIdx.x == 0) partial[blockIdx.x] = tree[0];
 }
 
-/// Adds the partial sums with one thread, one memory access after the other: it leaves nearly all of the GPU
-/// idle.
+/// Adds the partial sums with one thread, and leaves the rest of the GPU idle.
 __global__ void single_thread_sum(const float* partial, float* sum) {
     *sum = 0;
     for (int i = 0; i < kBlocks; ++i) *sum += partial[i];

@@ -34,7 +34,8 @@ void make_folders_above(const fs::path& path) {
 }  // namespace
 
 std::string read_file(const fs::path& path) {
-    if (fs::is_directory(path)) fail("cannot read", path, EISDIR);
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) fail("cannot read", path, EISDIR);
     std::FILE* file = std::fopen(path.c_str(), "rb");
     if (!file) fail("cannot read", path, errno);
     std::string contents;
@@ -77,7 +78,9 @@ void replace_file(const fs::path& finished, const fs::path& path) {
 }
 
 TemporaryFolder::TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "lab.XXXXXX").string();
+    std::error_code problem;
+    std::string name = (fs::temp_directory_path(problem) / "lab.XXXXXX").string();
+    if (problem) fail("there is no folder for temporary files; set TMPDIR to one", name, problem.value());
     if (!::mkdtemp(name.data())) fail("cannot make a temporary folder", name, errno);
     path_ = name;
 }

@@ -32,8 +32,8 @@ class TemporaryFolder {
     fs::path path_;
 };
 
-/// Held while `what`, a file or folder, is made: a second `lab` waits for the first, and says so on stderr. The lock is the
-/// file `what`.lock beside it.
+/// Held while `what`, a file or folder, is made: a second `lab` waits for the first, and says so on stderr.
+/// The lock is the file `what`.lock beside it.
 class Lock {
   public:
     explicit Lock(const fs::path& what);

@@ -8,10 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -49,6 +52,9 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }
 
 pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
+    if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
+        throw Error(fmt::format("{} cannot run in {}: there is no such folder", command.words[0],
+                                command.folder.string()));
     std::vector<std::string> words = command.words;
     std::vector<std::string> variables = command.environment.value_or(std::vector<std::string>{});
     auto argv = pointers(words), envp = pointers(variables);
@@ -84,6 +90,40 @@ bool drain(int fd, std::string& into) {
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
+using Deadline = std::chrono::steady_clock::time_point;
+
+int milliseconds_until(Deadline deadline) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    return static_cast<int>(std::clamp<int64_t>(left.count(), 0, INT_MAX));
+}
+
+/// Reads both outputs to their end; false at the deadline.
+bool read_outputs(Pipe& out, Pipe& err, Outcome& outcome, Deadline deadline) {
+    while (out.end[0] >= 0 || err.end[0] >= 0) {
+        const int left = milliseconds_until(deadline);
+        if (left == 0) return false;
+        std::array<pollfd, 2> ready{{{out.end[0], POLLIN, 0}, {err.end[0], POLLIN, 0}}};
+        if (::poll(ready.data(), ready.size(), left) <= 0) continue;
+        if (ready[0].revents && !drain(out.end[0], outcome.out)) out.close_read();
+        if (ready[1].revents && !drain(err.end[0], outcome.err)) err.close_read();
+    }
+    return true;
+}
+
+/// Waits until the program has ended, without taking its status; false at the deadline. Its outputs may have
+/// ended long before.
+bool wait_for_end(pid_t pid, Deadline deadline) {
+    for (auto pause = std::chrono::microseconds(100);; pause = std::min(pause * 2, decltype(pause)(20'000))) {
+        siginfo_t ended{};
+        if (::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            ended.si_pid == pid)
+            return true;
+        if (milliseconds_until(deadline) == 0) return false;
+        std::this_thread::sleep_for(pause);
+    }
+}
+
 }  // namespace
 
 Outcome run(const Command& command) {
@@ -93,20 +133,9 @@ Outcome run(const Command& command) {
     out.close_write();
     err.close_write();
 
-    const auto deadline = std::chrono::steady_clock::now() + command.limit;
-    while (out.end[0] >= 0 || err.end[0] >= 0) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-            deadline - std::chrono::steady_clock::now());
-        if (left.count() <= 0) {
-            outcome.timed_out = true;
-            ::kill(-pid, SIGKILL);
-            break;
-        }
-        std::array<pollfd, 2> ready{{{out.end[0], POLLIN, 0}, {err.end[0], POLLIN, 0}}};
-        if (::poll(ready.data(), ready.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) break;
-        if (ready[0].revents && !drain(out.end[0], outcome.out)) out.close_read();
-        if (ready[1].revents && !drain(err.end[0], outcome.err)) err.close_read();
-    }
+    const Deadline deadline = std::chrono::steady_clock::now() + command.limit;
+    outcome.timed_out = !read_outputs(out, err, outcome, deadline) || !wait_for_end(pid, deadline);
+    if (outcome.timed_out) ::kill(-pid, SIGKILL);
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

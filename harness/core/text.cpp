@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ctime>
 #include <numeric>
+
+#include "core/utf8.h"
 
 namespace lab {
 
@@ -15,10 +18,6 @@ std::string scaled(double value, const std::array<const char*, 4>& units) {
     std::size_t unit = 0;
     while (std::fabs(value) >= 999.5 && unit + 1 < units.size()) value /= 1000, ++unit;
     return fmt::format("{} {}", format_number(value, 3), units[unit]);
-}
-
-bool is_continuation(char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
 }  // namespace
@@ -44,27 +43,23 @@ std::string format_number(double value, int significant) {
 }
 
 std::string printable(std::string_view text) {
-    std::string safe(text);
-    for (char& c : safe) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7F) c = '?';
-    }
-    return safe;
+    return one_line(text);
 }
 
 std::size_t display_width(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
+    std::string plain;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool escape = text[i] == '\x1b' && i + 1 < text.size() && text[i + 1] == '[';
+        if (escape)
+            i = std::min(text.find('m', i), text.size());
+        else
+            plain += text[i];
+    }
+    return static_cast<std::size_t>(columns_of(plain));
 }
 
 std::string shorten(std::string_view text, std::size_t width) {
-    if (display_width(text) <= width) return std::string(text);
-    std::size_t bytes = 0;
-    for (std::size_t columns = 0; bytes < text.size(); ++bytes) {
-        if (is_continuation(text[bytes])) continue;
-        if (++columns == width) break;
-    }
-    return std::string(text.substr(0, bytes)) + "…";
+    return fit_columns(text, static_cast<int>(width));
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -90,10 +85,12 @@ std::string trim(std::string_view text) {
 
 std::string shell_line(const std::vector<std::string>& command) {
     constexpr std::string_view kPlain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%^";
+        "=abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%^";
     std::vector<std::string> words;
     for (const std::string& word : command) {
-        if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+        // In front of the command, a word with = would set a variable.
+        const std::string_view plain = words.empty() ? kPlain.substr(1) : kPlain;
+        if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
             words.push_back(word);
             continue;
         }
@@ -102,6 +99,14 @@ std::string shell_line(const std::vector<std::string>& command) {
         words.push_back(quoted + "'");
     }
     return join(words, " ");
+}
+
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
+                       utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {

@@ -14,16 +14,18 @@ namespace lab {
 /// A size in decimal units, as data sheets and nsys count: "400 MB".
 [[nodiscard]] std::string format_bytes(double bytes);
 
-/// A plain number with at most `significant` significant digits and no trailing zeros.
+/// A plain number with at most `significant` significant digits and no trailing zeros behind its point; the
+/// digits in front of the point are all there.
 [[nodiscard]] std::string format_number(double value, int significant = 4);
 
-/// `text` with control characters replaced, so that a kernel name cannot steer the terminal.
+/// `text` as one line of valid UTF-8 without control characters, so that a kernel name cannot steer the
+/// terminal.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// `text` cut to at most `width` characters, the cut marked with an ellipsis.
+/// `text` cut to at most `width` columns, the cut marked with an ellipsis.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t width);
 
-/// Characters in UTF-8 `text`, each taken to be one column wide.
+/// Columns that `text` takes in a terminal; the escape sequences of our own colours take none.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
@@ -32,6 +34,9 @@ namespace lab {
 
 /// The command as one line that a shell reads back as the same words.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& command);
+
+/// Now, in UTC: "2026-11-20T05:24:41Z".
+[[nodiscard]] std::string utc_now();
 
 /// The candidate that differs from `word` in the fewest letters, or "" if none is near: for "did you mean".
 [[nodiscard]] std::string nearest(const std::string& word, const std::vector<std::string>& candidates);

@@ -63,14 +63,17 @@ Evidence open_recorded(const Course& course, const Program& program) {
     return evidence;
 }
 
+fs::path live_evidence_path(const Course& course, const Program& program) {
+    return course.root() / "build" / "live" / fs::path(program.source).replace_extension(".sqlite");
+}
+
 LiveRun record_live(const Course& course, const Program& program, const Announce& announce) {
     const fs::path binary = build_program(course, program, announce);
-    const fs::path folder = course.root() / "build" / "live" / program.source.parent_path();
-    fs::create_directories(folder);
-    const Lock lock(folder);
     LiveRun run;
-    run.report = folder / (program.source.stem().string() + ".nsys-rep");
-    run.evidence = folder / (program.source.stem().string() + ".evidence.sqlite");
+    run.evidence = live_evidence_path(course, program);
+    run.report = fs::path(run.evidence).replace_extension(".nsys-rep");
+    fs::create_directories(run.evidence.parent_path());
+    const Lock lock(run.evidence);
     fs::remove(run.report);  // an old report must not pass for a new one
     write_evidence(record_program(course, program, binary, {run.report}, announce), run.evidence);
     return run;

@@ -33,6 +33,9 @@ struct CaseEvidence {
 /// Is a program's recorded run of today's source, headers and flags?
 [[nodiscard]] bool is_stale(const Course& course, const Program& program, const Evidence& evidence);
 
+/// Where the evidence of a live run of this program is kept.
+[[nodiscard]] std::filesystem::path live_evidence_path(const Course& course, const Program& program);
+
 /// Builds and records one program now; the evidence and the report go below build/live/.
 struct LiveRun {
     std::filesystem::path evidence, report;

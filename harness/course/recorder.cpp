@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -40,14 +41,6 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
     words.insert(words.end(), more.begin(), more.end());
 }
 
-std::string today_utc() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                       utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
-}
-
 /// Only what a CUDA program needs: an .nsys-rep holds the environment of the program it profiled.
 std::vector<std::string> clean_environment() {
     std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"};
@@ -63,27 +56,50 @@ std::string architecture() {
     return "sm_" + digits;
 }
 
+/// nsys also lists every process it can see. In a process namespace of its own, which root may make, it sees
+/// only the program.
+std::vector<std::string> alone_on_the_machine() {
+    if (::geteuid() != 0 || !find_program("unshare")) return {};
+    return {"unshare", "--pid", "--fork", "--mount-proc"};
+}
+
 /// The program alone, for its exit code and what it prints.
 void run_alone(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
     Command command{.words = {binary.string()}, .limit = kProgramLimit};
     append(command.words, program.arguments);
     const Outcome outcome = announced(command, announce);
     if (outcome.timed_out)
-        throw Error(
+        throw ProgramError(
             fmt::format("{} did not end within {} s. Does a loop never end, or does it wait for itself?",
-                        program.source.string(), kProgramLimit.count()),
-            kFindingFailed);
+                        program.source.string(), kProgramLimit.count()));
     if (outcome.exit_code == kNothingCouldRun)
-        throw Error(fmt::format("{}: {}", program.source.string(), trim(outcome.err)), kNothingCouldRun);
+        throw Error(fmt::format("{}: {}", program.source.string(), printable(trim(outcome.err))),
+                    kNothingCouldRun);
     record.exit_code = outcome.exit_code;
     record.out = outcome.out + outcome.err;
+}
+
+/// Exports a report, and looks at the export before anything relies on it.
+fs::path usable_export(const Program& program, const fs::path& report, const Announce& announce) {
+    try {
+        const fs::path made =
+            export_report(report, fs::path(report).replace_extension(".export.sqlite"), announce);
+        (void)Evidence::open(made);
+        return made;
+    } catch (const Error& problem) {
+        throw Error(
+            fmt::format("nsys made no usable report of {}: {}", program.source.string(), problem.what()),
+            kFindingFailed);
+    }
 }
 
 void run_nsys(const Program& program, const fs::path& binary, const RecordOptions& options,
               const Announce& announce, RunRecord& record) {
     fs::create_directories(options.report.parent_path());
-    Command command{.words = nsys_command(*nsys(), options.report), .limit = kToolLimit};
-    TemporaryFolder scratch;
+    Command command{.words = options.clean_environment ? alone_on_the_machine() : std::vector<std::string>{},
+                    .limit = kToolLimit};
+    append(command.words, nsys_command(*nsys(), options.report));
+    const TemporaryFolder scratch;
     if (options.clean_environment) {
         // The report also holds the folder and the command: run a copy from a folder that says nothing.
         fs::copy_file(binary, scratch.path() / program.name);
@@ -95,12 +111,11 @@ void run_nsys(const Program& program, const fs::path& binary, const RecordOption
     }
     append(command.words, program.arguments);
     const Outcome outcome = announced(command, announce);
-    if (!fs::exists(options.report))
+    if (!fs::exists(options.report) || outcome.timed_out || outcome.signal)
         throw Error(fmt::format("nsys made no report of {} ({}). It said:\n{}", program.source.string(),
                                 describe(outcome, command), last_lines(outcome.out + outcome.err, 12)),
                     kFindingFailed);
-    record.nsys_export =
-        export_report(options.report, fs::path(options.report).replace_extension(".sqlite"), announce);
+    record.nsys_export = usable_export(program, options.report, announce);
 }
 
 void run_ncu(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
@@ -122,7 +137,7 @@ void run_ncu(const Program& program, const fs::path& binary, const Announce& ann
 
 Provenance provenance_of(const Course& course, const Program& program, const RunRecord& record,
                          const fs::path& binary) {
-    Provenance p{{"date", today_utc()},
+    Provenance p{{"date", utc_now()},
                  {"program", program.source.string()},
                  {"fingerprint", course.fingerprint_of(program)}};
     std::vector<std::string> command{binary.filename().string()};
@@ -149,15 +164,21 @@ fs::path build_program(const Course& course, const Program& program, const Annou
             kNothingCouldRun);
     if (!fs::exists(course.root() / program.source))
         throw Error(fmt::format("there is no file {}", program.source.string()));
-    const fs::path folder = course.root() / "build" / "programs" / program.source.parent_path();
+    // A source elsewhere has an absolute path, and its folder is not ours to write into.
+    const fs::path folder =
+        course.root() / "build" / "programs" / program.source.parent_path().relative_path();
     const std::string arch = architecture();
     const fs::path binary = folder / program.source.stem();
     const fs::path stamp = binary.string() + ".built";
     const std::string built = course.fingerprint_of(program) + " " + arch;
-    if (fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built) return binary;
+    const auto up_to_date = [&] {
+        return fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built;
+    };
+    if (up_to_date()) return binary;
 
     fs::create_directories(folder);
     const Lock lock(stamp);
+    if (up_to_date()) return binary;  // another lab has just built it
     const fs::path part = binary.string() + ".part";
     Command command{.words = {nvcc()->string()}, .limit = kToolLimit, .folder = course.root()};
     append(command.words, course.common_flags());
@@ -169,10 +190,13 @@ fs::path build_program(const Course& course, const Program& program, const Annou
         if (word == part.string()) word = course.shown(binary);
     announce(shell_line(shown));
     const Outcome outcome = run(command);
+    if (outcome.timed_out || outcome.signal)
+        throw Error(
+            fmt::format("nvcc did not finish {}: {}", program.source.string(), describe(outcome, command)),
+            kFindingFailed);
     if (outcome.exit_code != 0)
-        throw Error(fmt::format("{} does not compile. nvcc says:\n{}", program.source.string(),
-                                last_lines(outcome.out + outcome.err, 40)),
-                    kFindingFailed);
+        throw ProgramError(fmt::format("{} does not compile. nvcc says:\n{}", program.source.string(),
+                                       last_lines(outcome.out + outcome.err, 40)));
     fs::rename(part, binary);
     write_file(stamp, built);
     return binary;

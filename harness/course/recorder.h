@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "course/course.h"
 #include "evidence/evidence.h"
 
@@ -15,8 +16,14 @@ namespace lab {
 /// Told each command line, as a shell would read it, before it runs.
 using Announce = std::function<void(const std::string& line)>;
 
+/// The program is at fault, and no tool: it does not compile, or it never ends.
+class ProgramError : public Error {
+  public:
+    explicit ProgramError(const std::string& sentence) : Error(sentence, kFindingFailed) {}
+};
+
 /// The program's binary, built with nvcc if what is there is not of today's source, headers, flags and GPU.
-/// An Error holds the compiler's own words.
+/// A ProgramError holds the compiler's own words.
 [[nodiscard]] std::filesystem::path build_program(const Course& course, const Program& program,
                                                   const Announce& announce);
 

@@ -27,13 +27,17 @@ Intervals intervals_of(const std::vector<Work>& work, const std::function<bool(c
 
 /// The GPU with the most kernel time, or the most copies where there are no kernels.
 void choose_device(const Trace& trace, Analysis& a) {
-    std::map<int64_t, int64_t> weight;
-    for (const Kernel& k : trace.kernels) weight[k.device] += k.end_ns - k.start_ns + 1;
-    for (const Copy& c : trace.copies) weight[c.device] += 1;
-    int64_t most = -1;
-    for (const auto& [device, w] : weight) {
+    struct Load {
+        int64_t kernel_ns = 0, copies = 0;
+        auto operator<=>(const Load&) const = default;
+    };
+    std::map<int64_t, Load> load;
+    for (const Kernel& k : trace.kernels) load[k.device].kernel_ns += k.end_ns - k.start_ns;
+    for (const Copy& c : trace.copies) ++load[c.device].copies;
+    Load most{-1, 0};
+    for (const auto& [device, l] : load) {
         a.devices.push_back(device);
-        if (w > most) most = w, a.device = device;
+        if (l > most) most = l, a.device = device;
     }
 }
 
@@ -102,7 +106,9 @@ IdleByCause idle_by_cause(const std::vector<GpuWork>& work, const std::vector<Ap
     return idle;
 }
 
-void breakdown(const Trace& trace, const Intervals* windows, Analysis& a) {
+using WindowsOfGpu = std::map<int64_t, Intervals>;
+
+void breakdown(const Trace& trace, const WindowsOfGpu* windows, Analysis& a) {
     const auto kernels =
         intervals_of<Kernel>(trace.kernels, [&](const Kernel& k) { return k.device == a.device; });
     const auto copies = [&](auto wanted) {
@@ -118,7 +124,7 @@ void breakdown(const Trace& trace, const Intervals* windows, Analysis& a) {
     busy.insert(busy.end(), moving.begin(), moving.end());
     busy = merge(std::move(busy));
     const Intervals whole = busy.empty() ? Intervals{} : Intervals{{busy.front().begin, busy.back().end}};
-    const Intervals span = windows ? *windows : whole;
+    const Intervals span = !windows ? whole : windows->count(a.device) ? windows->at(a.device) : Intervals{};
 
     a.span_ns = total(span);
     a.compute_ns = total(compute);
@@ -206,7 +212,7 @@ void by_api(const Trace& trace, Analysis& a) {
     });
 }
 
-Analysis analyse_selected(const Trace& trace, const Intervals* windows) {
+Analysis analyse_selected(const Trace& trace, const WindowsOfGpu* windows) {
     Analysis a;
     choose_device(trace, a);
     breakdown(trace, windows, a);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+
 #include "core/error.h"
 #include "core/text.h"
 
@@ -9,16 +11,20 @@ namespace lab {
 
 namespace {
 
+[[noreturn]] void fail_as_no_sqlite(const std::filesystem::path& path) {
+    throw Error(
+        fmt::format("{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that "
+                    "`nsys export --type sqlite` makes of it.",
+                    path.string()));
+}
+
 /// One sentence for whatever SQLite has to say about a file.
 [[noreturn]] void fail(sqlite3* database, const std::filesystem::path& path) {
     const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
     const std::string reason = database ? sqlite3_errmsg(database) : "out of memory";
     switch (code & 0xFF) {
         case SQLITE_NOTADB:
-            throw Error(
-                fmt::format("{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that "
-                            "`nsys export --type sqlite` makes of it.",
-                            path.string()));
+            fail_as_no_sqlite(path);
         case SQLITE_CORRUPT:
         case SQLITE_IOERR:
             throw Error(fmt::format("{} is damaged or cut short ({}). Export or record it again.",
@@ -31,6 +37,37 @@ namespace {
         default:
             throw Error(fmt::format("{}: {}", path.string(), printable(reason)));
     }
+}
+
+/// Does the file begin as SQLite files do? SQLite itself takes a very short text for an empty database.
+bool has_sqlite_header(const std::filesystem::path& path) {
+    constexpr std::string_view kHeader("SQLite format 3\0", 16);
+    std::string begin(kHeader.size(), ' ');
+    std::ifstream(path, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    return begin == kHeader;
+}
+
+/// With this, SQLite leaves the file and its folder alone: no lock, no journal, no log.
+constexpr const char* kImmutable = "?immutable=1";
+
+/// The file as SQLite's URI, in which `query` can follow.
+std::string uri_of(const std::filesystem::path& path, const char* query) {
+    std::string uri = path.is_absolute() ? "file://" : "file:";
+    for (const char c : path.string())
+        uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", static_cast<int>(c))
+                                                : std::string(1, c);
+    return uri + query;
+}
+
+/// Switches off all by which the schema of a file could make SQLite do something.
+void distrust_schemas(sqlite3* database) {
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0,
+                      nullptr);  // our own are TEMP views, which stay on
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 64 << 20);
 }
 
 }  // namespace
@@ -77,47 +114,57 @@ Statement& Statement::bind(int parameter, double value) {
 }
 
 Statement& Statement::bind(int parameter, std::string_view value) {
-    sqlite3_bind_text(handle_.get(), parameter, value.data(), static_cast<int>(value.size()),
-                      SQLITE_TRANSIENT);
+    const char* const bytes = value.data() ? value.data() : "";  // a null pointer would bind NULL
+    sqlite3_bind_text(handle_.get(), parameter, bytes, static_cast<int>(value.size()), SQLITE_TRANSIENT);
     return *this;
 }
 
-Database::Database(std::filesystem::path path, int flags)
-    : path_(std::move(path)), handle_(nullptr, sqlite3_close) {
+Database::Database(std::filesystem::path path, int flags, const char* query)
+    : path_(std::move(path)), handle_(nullptr, sqlite3_close_v2) {
     sqlite3* raw = nullptr;
-    const int code = sqlite3_open_v2(path_.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    const std::string uri = uri_of(path_, query);
+    const int code =
+        sqlite3_open_v2(uri.c_str(), &raw, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
     handle_.reset(raw);
     if (code != SQLITE_OK) fail(raw, path_);
 }
 
 Database Database::open_untrusted(const std::filesystem::path& path) {
-    if (!std::filesystem::exists(path)) throw Error(fmt::format("there is no file {}", path.string()));
-    if (!std::filesystem::is_regular_file(path)) throw Error(fmt::format("{} is not a file", path.string()));
-    if (std::filesystem::file_size(path) == 0)
+    std::error_code problem;
+    if (!std::filesystem::exists(path, problem))
+        throw Error(fmt::format("there is no file {}", path.string()));
+    if (!std::filesystem::is_regular_file(path, problem))
+        throw Error(fmt::format("{} is not a file", path.string()));
+    if (std::filesystem::file_size(path, problem) == 0)
         throw Error(fmt::format("{} is empty. Export or record it again.", path.string()));
-    Database database(path, SQLITE_OPEN_READONLY);
-    sqlite3* const raw = database.handle();
-    sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-    sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-    sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);  // ours are TEMP views, which stay on
-    sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
-    sqlite3_limit(raw, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, 64 << 20);
+    if (!has_sqlite_header(path)) fail_as_no_sqlite(path);
+    Database database(path, SQLITE_OPEN_READONLY, kImmutable);
+    distrust_schemas(database.handle());
+    sqlite3_limit(database.handle(), SQLITE_LIMIT_ATTACHED, 0);
     database.execute("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;");
     (void)database.prepare("SELECT COUNT(*) FROM sqlite_schema").next();  // reads the header: is it SQLite?
     return database;
 }
 
 Database Database::create(const std::filesystem::path& path) {
-    if (std::filesystem::exists(path)) throw Error(fmt::format("{} is already there", path.string()));
-    return Database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    std::error_code problem;
+    if (std::filesystem::exists(path, problem))
+        throw Error(fmt::format("{} is already there", path.string()));
+    return Database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+}
+
+void Database::attach_untrusted(const std::filesystem::path& path) const {
+    (void)open_untrusted(path);  // says what is wrong with it, if anything is
+    distrust_schemas(handle());
+    Statement attach = prepare("ATTACH ?1 AS source");
+    attach.bind(1, uri_of(path, kImmutable)).next();
 }
 
 Statement Database::prepare(std::string_view sql) const {
     sqlite3_stmt* raw = nullptr;
     if (sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr) != SQLITE_OK)
         fail(handle(), path_);
+    if (!raw) throw Error("there is no SQL statement to run");
     return Statement(handle(), raw);
 }
 
@@ -125,17 +172,17 @@ void Database::execute(const std::string& sql) const {
     if (sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(handle(), path_);
 }
 
-bool Database::has_table(const std::string& name) const {
-    Statement row = prepare(
-        "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT LIKE 'CREATE "
-        "VIRTUAL%'");
+bool Database::has_table(const std::string& name, const std::string& schema) const {
+    Statement row = prepare(fmt::format(
+        "SELECT 1 FROM {}.sqlite_schema WHERE type = 'table' AND name = ?1 AND sql LIKE 'CREATE TABLE%'",
+        schema));
     return row.bind(1, name).next();
 }
 
-std::vector<std::string> Database::columns_of(const std::string& table) const {
+std::vector<std::string> Database::columns_of(const std::string& table, const std::string& schema) const {
     std::vector<std::string> names;
-    Statement rows = prepare("SELECT name FROM pragma_table_info(?1, 'main')");
-    rows.bind(1, table);
+    Statement rows = prepare("SELECT name FROM pragma_table_info(?1, ?2)");
+    rows.bind(1, table).bind(2, schema);
     while (rows.next()) names.push_back(rows.text(0));
     return names;
 }

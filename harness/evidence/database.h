@@ -55,20 +55,25 @@ class Database {
     /// A new, empty file to write evidence into; it must not exist.
     [[nodiscard]] static Database create(const std::filesystem::path& path);
 
+    /// Makes a file that may come from anybody readable as schema `source`, until DETACH.
+    void attach_untrusted(const std::filesystem::path& path) const;
+
     [[nodiscard]] Statement prepare(std::string_view sql) const;
     void execute(const std::string& sql) const;
 
     /// Is there a plain table of this name? A view or virtual table that poses as one does not count.
-    [[nodiscard]] bool has_table(const std::string& name) const;
-    [[nodiscard]] std::vector<std::string> columns_of(const std::string& table) const;
+    [[nodiscard]] bool has_table(const std::string& name, const std::string& schema = "main") const;
+
+    /// Names of the table's columns, without computed ones.
+    [[nodiscard]] std::vector<std::string> columns_of(const std::string& table,
+                                                      const std::string& schema = "main") const;
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-    /// Whether the last statement run on this file ended for want of disk space.
-    sqlite3* handle() const { return handle_.get(); }
+    [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
 
   private:
-    Database(std::filesystem::path path, int flags);
+    Database(std::filesystem::path path, int flags, const char* query);
 
     std::filesystem::path path_;
     std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;

@@ -29,7 +29,7 @@ constexpr KeptTable kKept[] = {
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "1"},
     {"CUDA_GRAPH_NODE_EVENTS", "1"},
     {"NVTX_EVENTS", "1"},
-    {"DIAGNOSTIC_EVENT", "1"},
+    {"DIAGNOSTIC_EVENT", kSaysLoss},  // the others name folders of the machine
     {"META_DATA_EXPORT",
      "name IN ('EXPORT_PRODUCT_NAME', 'EXPORT_PRODUCT_VERSION', 'EXPORT_SCHEMA_VERSION')"},
     {"ENUM_CUDA_MEM_KIND", "1"},
@@ -42,14 +42,34 @@ constexpr KeptTable kKept[] = {
     {"TARGET_INFO_GPU", "1"},
 };
 
-bool source_has(const Database& database, const std::string& table) {
-    Statement row = database.prepare("SELECT 1 FROM source.sqlite_schema WHERE type = 'table' AND name = ?1");
-    return row.bind(1, table).next();
+/// A name as an SQL identifier, whatever it holds.
+std::string quoted(const std::string& name) {
+    std::string identifier = "\"";
+    for (const char c : name) identifier += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return identifier + "\"";
 }
 
-bool source_has_column(const Database& database, const std::string& table, const std::string& column) {
-    Statement row = database.prepare("SELECT 1 FROM pragma_table_info(?1, 'source') WHERE name = ?2");
-    return row.bind(1, table).bind(2, column).next();
+bool source_has(const Database& database, const std::string& table, const std::string& column) {
+    if (!database.has_table(table, "source")) return false;
+    const std::vector<std::string> columns = database.columns_of(table, "source");
+    return std::find(columns.begin(), columns.end(), column) != columns.end();
+}
+
+/// Copies a table with its columns' names and plain types; their constraints and computed columns stay
+/// behind.
+void copy_table(const Database& database, const KeptTable& table) {
+    std::vector<std::string> columns, definitions;
+    Statement row = database.prepare("SELECT name, type FROM pragma_table_info(?1, 'source')");
+    row.bind(1, table.name);
+    while (row.next()) {
+        const std::string type = row.text(1);
+        const bool plain = type == "INTEGER" || type == "REAL" || type == "TEXT";
+        columns.push_back(quoted(row.text(0)));
+        definitions.push_back(columns.back() + (plain ? " " + type : ""));
+    }
+    database.execute(
+        fmt::format("CREATE TABLE main.{0} ({1}); INSERT INTO main.{0} SELECT {2} FROM source.{0} WHERE {3}",
+                    table.name, join(definitions, ", "), join(columns, ", "), table.where));
 }
 
 /// Keeps the strings that kept rows refer to.
@@ -61,39 +81,28 @@ void copy_strings(const Database& database) {
         {"CUDA_GRAPH_NODE_EVENTS", "nameId"},
         {"NVTX_EVENTS", "textId"},
     };
-    std::vector<std::string> used;
+    std::vector<std::string> used{"SELECT NULL"};
     for (const auto& [table, column] : kReferences)
-        if (source_has(database, table) && source_has_column(database, table, column))
+        if (source_has(database, table, column))
             used.push_back(fmt::format("SELECT {} FROM main.{}", column, table));
     database.execute("CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)");
-    if (!used.empty())
+    if (database.has_table("StringIds", "source"))
         database.execute(
-            fmt::format("INSERT INTO StringIds SELECT id, value FROM source.StringIds WHERE id IN ({})",
+            fmt::format("INSERT INTO main.StringIds SELECT id, value FROM source.StringIds WHERE id IN ({})",
                         join(used, " UNION ")));
 }
 
 void copy_export(const Database& database, const fs::path& nsys_export) {
-    Statement attach = database.prepare("ATTACH ?1 AS source");
-    attach.bind(1, nsys_export.string()).next();
+    database.attach_untrusted(nsys_export);
     database.execute("BEGIN");
-    for (const KeptTable& table : kKept) {
-        if (!source_has(database, table.name)) continue;
-        std::vector<std::string> columns;
-        for (Statement row = database.prepare(
-                 fmt::format("SELECT name, type FROM pragma_table_info('{}', 'source')", table.name));
-             row.next();)
-            columns.push_back(row.text(0) + " " + row.text(1));
-        database.execute(
-            fmt::format("CREATE TABLE {0} ({1}); INSERT INTO {0} SELECT * FROM source.{0} WHERE {2}",
-                        table.name, join(columns, ", "), table.where));
-    }
+    for (const KeptTable& table : kKept)
+        if (database.has_table(table.name, "source")) copy_table(database, table);
     copy_strings(database);
     // Serial numbers and positions on the bus say nothing about the program.
     for (const char* column : {"uuid", "busLocation"})
-        if (source_has(database, "TARGET_INFO_GPU") && source_has_column(database, "TARGET_INFO_GPU", column))
+        if (source_has(database, "TARGET_INFO_GPU", column))
             database.execute(fmt::format("UPDATE TARGET_INFO_GPU SET {} = ''", column));
-    if (source_has(database, "CUPTI_ACTIVITY_KIND_KERNEL") &&
-        source_has_column(database, "CUPTI_ACTIVITY_KIND_KERNEL", "mangledName"))
+    if (source_has(database, "CUPTI_ACTIVITY_KIND_KERNEL", "mangledName"))
         database.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET mangledName = NULL");
     database.execute("COMMIT");
     database.execute("DETACH source");

@@ -33,8 +33,8 @@ struct RunRecord {
     Provenance provenance;
 };
 
-/// Writes an evidence file whole or not at all. Of the export only the tables and columns that the views read
-/// are kept, and nothing that names the machine's user, environment or device serial.
+/// Writes an evidence file whole or not at all. Of the export only the tables that questions are put to are
+/// kept, and nothing that names the machine's user, environment or device serial.
 void write_evidence(const RunRecord& run, const std::filesystem::path& path);
 
 /// An evidence file, or any nsys export, opened for questions.

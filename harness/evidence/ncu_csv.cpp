@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <optional>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -14,6 +16,8 @@ namespace {
 
 constexpr std::size_t kFirstMetricColumn =
     11;  ///< ID, process, host, kernel, context, stream, sizes, device, CC
+
+constexpr const char* kKernelColumn = "Kernel Name";
 
 /// The cells of one line of CSV; nothing if the line is no complete row of quoted cells.
 std::vector<std::string> cells_of(std::string_view line) {
@@ -39,6 +43,25 @@ std::vector<std::string> cells_of(std::string_view line) {
     return cells;
 }
 
+std::optional<int64_t> whole_number(std::string digits) {
+    std::erase(digits, ',');
+    int64_t value = 0;
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (problem != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+    return value;
+}
+
+bool is_header(const std::vector<std::string>& cells) {
+    return cells.size() > kFirstMetricColumn && cells[0] == "ID" &&
+           std::find(cells.begin(), cells.end(), kKernelColumn) != cells.end();
+}
+
+/// Does the line begin as a row of the table does, with the number of a launch?
+bool begins_as_row(const std::string& line) {
+    const std::size_t end = line.find_first_not_of("0123456789,", 1);
+    return line[0] == '"' && end != std::string::npos && end > 1 && line.compare(end, 3, "\",\"") == 0;
+}
+
 std::size_t column(const std::vector<std::string>& header, const std::string& name) {
     const auto at = std::find(header.begin(), header.end(), name);
     if (at == header.end())
@@ -56,6 +79,38 @@ std::size_t column(const std::vector<std::string>& header, const std::string& na
     throw Error("ncu made no table: no line begins with \"ID\". Was it run with --csv --page raw?");
 }
 
+/// The table as it stands in the text.
+struct RawTable {
+    std::vector<std::string> header, units;
+    std::vector<std::vector<std::string>>
+        rows;  ///< each as long as the header, with a launch number in front
+};
+
+RawTable read_table(std::string_view text) {
+    RawTable table;
+    const std::vector<std::string> lines = split(text, '\n');
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::string line = trim(lines[i]);
+        const std::vector<std::string> cells = cells_of(line);
+        if (table.header.empty()) {
+            if (is_header(cells)) table.header = cells;
+        } else if (cells.size() != table.header.size()) {
+            if (begins_as_row(line) || (i + 1 == lines.size() && line.rfind('"', 0) == 0))
+                throw Error("ncu's table is cut short: " + printable(shorten(line, 60)));
+        } else if (table.units.empty()) {
+            if (!cells[0].empty())
+                throw Error("ncu's table has no row of units. Was it run with --page raw?");
+            table.units = cells;
+        } else if (whole_number(cells[0])) {
+            table.rows.push_back(cells);
+        }
+    }
+    if (table.header.empty()) fail_without_table(text);
+    if (table.rows.empty())
+        throw Error("ncu's table has no row: no kernel was profiled. Check the kernel filter.");
+    return table;
+}
+
 }  // namespace
 
 double NcuMetric::number() const {
@@ -63,47 +118,30 @@ double NcuMetric::number() const {
     std::erase(digits, ',');  // thousands separators, which ncu writes in some locales
     double result = 0;
     const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
-    if (problem != std::errc() || end != digits.data() + digits.size())
+    if (problem != std::errc() || end != digits.data() + digits.size() || !std::isfinite(result))
         throw Error(fmt::format("metric {} of kernel {} is '{}', which is no number", metric,
                                 printable(kernel), printable(value)));
     return result;
 }
 
 std::vector<NcuMetric> parse_ncu_csv(std::string_view text, const std::vector<std::string>& metrics) {
-    std::vector<std::string> header, units;
+    const RawTable table = read_table(text);
     std::vector<std::size_t> wanted;
-    std::size_t kernel_column = 0;
+    for (const std::string& name : metrics) wanted.push_back(column(table.header, name));
+    for (std::size_t c = kFirstMetricColumn; metrics.empty() && c < table.header.size(); ++c)
+        wanted.push_back(c);
+    const std::size_t kernel = column(table.header, kKernelColumn);
     std::vector<NcuMetric> result;
-    for (const std::string& line : split(text, '\n')) {
-        const std::vector<std::string> cells = cells_of(trim(line));
-        if (header.empty()) {
-            if (cells.size() <= kFirstMetricColumn || cells[0] != "ID") continue;
-            header = cells;
-            kernel_column = column(header, "Kernel Name");
-            for (const std::string& name : metrics) wanted.push_back(column(header, name));
-            for (std::size_t c = kFirstMetricColumn; metrics.empty() && c < header.size(); ++c)
-                wanted.push_back(c);
-            continue;
-        }
-        if (cells.size() != header.size()) continue;
-        if (units.empty()) {
-            if (!cells[0].empty())
-                throw Error("ncu's table has no row of units. Was it run with --page raw?");
-            units = cells;
-            continue;
-        }
+    for (const auto& row : table.rows) {
         for (const std::size_t c : wanted) {
-            if (!metrics.empty() && (cells[c].empty() || cells[c] == "n/a"))
+            if (!metrics.empty() && (row[c].empty() || row[c] == "n/a"))
                 throw Error(fmt::format(
                     "ncu has no value for {} of kernel {}: it shows '{}'. The metric may not exist "
                     "on this GPU; see ncu --query-metrics",
-                    header[c], printable(cells[kernel_column]), cells[c]));
-            result.push_back({std::stoll(cells[0]), cells[kernel_column], header[c], units[c], cells[c]});
+                    table.header[c], printable(row[kernel]), row[c]));
+            result.push_back({*whole_number(row[0]), row[kernel], table.header[c], table.units[c], row[c]});
         }
     }
-    if (header.empty()) fail_without_table(text);
-    if (result.empty())
-        throw Error("ncu's table has no row: no kernel was profiled. Check the kernel filter.");
     return result;
 }
 

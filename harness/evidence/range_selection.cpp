@@ -32,15 +32,20 @@ using RangeOfCall = std::unordered_map<CallKey, std::size_t, CallKeyHash>;
                             names.empty() ? "none at all" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
+/// Per GPU, one window for each range.
+using WindowsOfGpu = std::map<int64_t, Intervals>;
+
 /// Keeps the work whose launching call lies in one of the ranges, and widens that range's window to it.
 template <class Work>
-void keep(const std::vector<Work>& all, const RangeOfCall& range_of, std::vector<Work>& kept,
-          std::vector<Interval>& window) {
+void keep(const std::vector<Work>& all, const RangeOfCall& range_of, std::size_t ranges,
+          std::vector<Work>& kept, WindowsOfGpu& windows) {
     for (const Work& work : all) {
         const auto at = range_of.find({work.process, work.correlation});
         if (at == range_of.end()) continue;
         kept.push_back(work);
-        Interval& w = window[at->second];
+        if (work.start_ns == work.end_ns) continue;  // holds no time, so it widens nothing
+        Intervals& of_gpu = windows.try_emplace(work.device, ranges, Interval{}).first->second;
+        Interval& w = of_gpu[at->second];
         w = w.begin == w.end ? Interval{work.start_ns, work.end_ns}
                              : Interval{std::min(w.begin, work.start_ns), std::max(w.end, work.end_ns)};
     }
@@ -72,10 +77,11 @@ RangeSelection select_range(const Trace& trace, const std::string& name) {
                 selection.trace.api_calls.push_back(*call);
         }
     }
-    std::vector<Interval> window(ranges.size());
-    keep(trace.kernels, range_of, selection.trace.kernels, window);
-    keep(trace.copies, range_of, selection.trace.copies, window);
-    selection.windows = merge(window);
+    std::stable_sort(selection.trace.api_calls.begin(), selection.trace.api_calls.end(),
+                     [](const ApiCall& a, const ApiCall& b) { return a.start_ns < b.start_ns; });
+    keep(trace.kernels, range_of, ranges.size(), selection.trace.kernels, selection.windows);
+    keep(trace.copies, range_of, ranges.size(), selection.trace.copies, selection.windows);
+    for (auto& [device, windows] : selection.windows) windows = merge(std::move(windows));
     selection.host = merge(selection.host);
     return selection;
 }

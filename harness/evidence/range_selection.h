@@ -1,6 +1,7 @@
 // The part of a trace that belongs to an NVTX range: the GPU work that was launched inside it.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "core/intervals.h"
@@ -9,9 +10,10 @@
 namespace lab {
 
 struct RangeSelection {
-    Trace trace;        ///< API calls made inside the ranges, and the GPU work they launched
-    Intervals windows;  ///< for each range of the name, first start to last end of its GPU work; merged
-    Intervals host;     ///< the ranges themselves, as the host thread saw them; merged
+    Trace trace;  ///< API calls made inside the ranges, and the GPU work they launched
+    std::map<int64_t, Intervals>
+        windows;  ///< by GPU: for each range of the name, first start to last end of its work there; merged
+    Intervals host;  ///< the ranges themselves, as the host thread saw them; merged
 };
 
 /// All ranges with this name. An Error lists the names there are if none has it.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
+#include <cstdint>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -13,53 +13,133 @@ namespace lab {
 namespace {
 
 constexpr std::string_view kPrefix = "=========";
+constexpr std::size_t kNowhere = std::string_view::npos;
 
-int64_t to_integer(std::string digits) {
-    std::erase(digits, ',');
-    return digits.empty() ? 0 : std::stoll(digits);
+/// What follows `mark` in `text`, or nothing if it is not there.
+std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
+    const std::size_t at = text.find(mark);
+    if (at == kNowhere) return std::nullopt;
+    return text.substr(at + mark.size());
 }
 
-/// The first line of a report, if `line` is one.
-std::optional<SanitizerReport> headline(const std::string& line) {
-    static const std::regex access(
-        R"(^(Invalid|Misaligned|Uninitialized|Unused) (.*?) of size ([\d,]+)( bytes)?.*)");
-    static const std::regex race(R"(^(Error|Warning|Info): (Race|Potential .*? hazard).*)");
-    static const std::regex leak(R"(^Leaked ([\d,]+) bytes.*)");
-    static const std::regex api(R"(^Program hit (\w+) \(error \d+\).* on CUDA API call to (\w+).*)");
-    static const std::regex barrier(R"(^(Barrier error detected|Invalid .*?arguments?|Unused memory).*)");
-    std::smatch m;
-    if (std::regex_match(line, m, access))
-        return SanitizerReport{m[1].str() + " " + m[2].str(), "error", "", "", 0, to_integer(m[3]), 1};
-    if (std::regex_match(line, m, race))
-        return SanitizerReport{"Race", m[1] == "Error" ? "error" : "warning", "", "", 0, 0, 1};
-    if (std::regex_match(line, m, leak))
-        return SanitizerReport{"Leak", "error", "", "", 0, to_integer(m[1]), 1};
-    if (std::regex_match(line, m, api))
-        return SanitizerReport{"API " + m[1].str(), "error", m[2], "", 0, 0, 1};
-    if (std::regex_match(line, m, barrier)) return SanitizerReport{m[1], "error", "", "", 0, 0, 1};
+/// The number that `text` begins with, thousands separated by commas or not; 0 if there is none.
+int64_t leading_integer(std::string_view text) {
+    constexpr int64_t kTooMany = INT64_MAX / 10 - 1;
+    int64_t value = 0;
+    for (const char c : text) {
+        if (c == ',') continue;
+        if (c < '0' || c > '9' || value > kTooMany) break;
+        value = value * 10 + (c - '0');
+    }
+    return value;
+}
+
+/// The number behind `mark`, if `word` follows it: a line cut short within its number is not read as less.
+std::optional<int64_t> count_in(std::string_view line, std::string_view mark, std::string_view word) {
+    const auto count = after(line, mark);
+    if (!count || count->find(word) == kNowhere) return std::nullopt;
+    return leading_integer(*count);
+}
+
+std::optional<int64_t> errors_in_summary(std::string_view line) {
+    if (const auto hazards = count_in(line, "RACECHECK SUMMARY: ", " hazard")) return hazards;
+    return count_in(line, "ERROR SUMMARY: ", " error");
+}
+
+SanitizerReport report_of(std::string_view kind, std::string_view severity = "error") {
+    return {std::string(kind), std::string(severity), "", "", 0, 0, 1};
+}
+
+std::optional<SanitizerReport> memory_headline(std::string_view line) {
+    const auto size = after(line, " of size ");
+    if (line.starts_with("Leaked ")) {
+        SanitizerReport report = report_of("Leak");
+        report.bytes = leading_integer(line.substr(7));
+        return report;
+    }
+    for (const char* word : {"Invalid ", "Misaligned ", "Uninitialized ", "Unused memory"}) {
+        if (!size || !line.starts_with(word)) continue;
+        const std::size_t allocation = line.find(" in allocation");  // whose address differs from run to run
+        SanitizerReport report = report_of(line.substr(0, std::min(line.find(" of size "), allocation)));
+        report.bytes = leading_integer(*size);
+        return report;
+    }
     return std::nullopt;
 }
 
-std::string plain_function(const std::string& name) {
-    return trim(name.substr(0, name.find('(')));
+std::optional<SanitizerReport> race_headline(std::string_view line) {
+    const std::size_t colon = line.find(": ");
+    if (colon == kNowhere) return std::nullopt;
+    const std::string_view severity = line.substr(0, colon), what = line.substr(colon + 2);
+    if (severity != "Error" && severity != "Warning" && severity != "Info") return std::nullopt;
+    const bool race = what.starts_with("Race ");
+    const bool hazard = what.starts_with("Potential ") && what.find(" hazard") != kNowhere;
+    if (!race && !hazard) return std::nullopt;
+    return report_of("Race", severity == "Error" ? "error" : "warning");
 }
-std::string plain_file(const std::string& path) {
-    return path.substr(path.find_last_of('/') + 1);
+
+std::optional<SanitizerReport> call_headline(std::string_view line) {
+    if (!line.starts_with("Program hit ")) return std::nullopt;
+    const std::string_view problem = line.substr(12);
+    SanitizerReport report = report_of("API " + std::string(problem.substr(0, problem.find(' '))));
+    if (const auto call = after(line, " on CUDA API call to "))
+        report.function = call->substr(0, call->find_first_of(". "));
+    return report;
+}
+
+std::optional<SanitizerReport> barrier_headline(std::string_view line) {
+    constexpr std::string_view kBarrier = "Barrier error detected";
+    if (line.starts_with(kBarrier)) return report_of(kBarrier);
+    return std::nullopt;
+}
+
+/// The first line of a report, if `line` is one.
+std::optional<SanitizerReport> headline(std::string_view line) {
+    for (const auto& read : {memory_headline, race_headline, call_headline, barrier_headline})
+        if (auto report = read(line)) return report;
+    return std::nullopt;
+}
+
+/// The kernel's name as nsys has it, without return type, namespaces, template arguments and parameters.
+std::string plain_function(std::string_view signature) {
+    std::string name(signature);
+    for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"})
+        for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
+    name = trim(name.substr(0, name.find_first_of("<([")));
+    return name.substr(name.find_last_of(": ") + 1);
+}
+
+/// Splits "folder/file.cu:10" and whatever follows, and fills in file and line; false if there is no line.
+bool add_file(std::string_view text, SanitizerReport& report, std::string_view& rest) {
+    for (std::size_t colon = text.find(':'); colon != kNowhere; colon = text.find(':', colon + 1)) {
+        const std::size_t end = std::min(text.find_first_not_of("0123456789", colon + 1), text.size());
+        if (end == colon + 1) continue;
+        const std::string_view path = text.substr(0, colon);
+        report.file = path.substr(path.find_last_of('/') + 1);
+        report.line = leading_integer(text.substr(colon + 1));
+        rest = text.substr(end);
+        return true;
+    }
+    return false;
 }
 
 /// Fills in the place from a line such as "at kernel(int *)+0x50 in file.cu:10" (tools of 2024 on) or
-/// "at 0x50 in file.cu:10:kernel(int *)" (earlier ones), if the report has none yet.
-void add_place(const std::string& line, SanitizerReport& report) {
-    if (!report.file.empty()) return;
-    static const std::regex now(R"(.*?\bat (.+?)\+0x[0-9a-f]+ in (\S+?):(\d+).*)");
-    static const std::regex before(R"(.*?\bat 0x[0-9a-f]+ in (\S+?):(\d+):(.+))");
-    std::smatch m;
-    if (std::regex_match(line, m, now)) {
-        report.function = plain_function(m[1]), report.file = plain_file(m[2]),
-        report.line = to_integer(m[3]);
-    } else if (std::regex_match(line, m, before)) {
-        report.function = plain_function(m[3]), report.file = plain_file(m[1]),
-        report.line = to_integer(m[2]);
+/// "at 0x50 in file.cu:10:kernel(int *)" (earlier ones), if the report has none yet. Without -lineinfo both
+/// name the kernel only.
+void add_place(std::string_view line, SanitizerReport& report) {
+    if (!report.function.empty()) return;
+    const auto place = line.starts_with("at ") ? line.substr(3) : after(line, " at ");
+    if (!place) return;
+    const std::size_t offset = place->find("+0x");
+    std::string_view rest;
+    if (place->starts_with("0x")) {
+        const auto where = after(*place, " in ");
+        if (!where || place->find(' ') != place->find(" in ")) return;  // an address, not a place
+        const bool has_line = add_file(*where, report, rest);
+        report.function = plain_function(!has_line ? *where : rest.starts_with(":") ? rest.substr(1) : "");
+    } else if (offset != kNowhere) {
+        report.function = plain_function(place->substr(0, offset));
+        if (const auto where = after(place->substr(offset), " in ")) add_file(*where, report, rest);
     }
 }
 
@@ -78,34 +158,38 @@ void add_to(std::vector<SanitizerReport>& reports, const SanitizerReport& report
 }  // namespace
 
 SanitizerOutput parse_sanitizer_output(std::string_view text) {
-    static const std::regex errors(R"(^ERROR SUMMARY: ([\d,]+) errors?.*)");
-    static const std::regex hazards(R"(^RACECHECK SUMMARY: ([\d,]+) hazards? displayed.*)");
     SanitizerOutput output;
     std::optional<SanitizerReport> open;
+    int64_t listed = 0, not_printed = 0;
     bool whole = false;
     const auto close = [&] {
-        if (open) add_to(output.reports, *open);
+        if (!open) return;
+        add_to(output.reports, *open);
         open.reset();
+        ++listed;
     };
     for (const std::string& raw : split(text, '\n')) {
-        if (raw.rfind(kPrefix, 0) != 0) continue;  // the program's own line
-        const std::string line = trim(raw.substr(kPrefix.size()));
-        std::smatch m;
-        if (std::regex_match(line, m, errors) || std::regex_match(line, m, hazards)) {
+        const std::size_t at = raw.find(kPrefix);  // behind the program's own text if that ended no line
+        if (at == std::string::npos) continue;
+        const std::string line = trim(raw.substr(at + kPrefix.size()));
+        if (const auto count = count_in(line, "ERROR SUMMARY: ", " not printed")) {
+            not_printed = *count;
+        } else if (const auto errors = errors_in_summary(line)) {
             close();
-            output.errors = to_integer(m[1]);
+            output.errors = *errors;
             whole = true;
         } else if (line.find("terminated before first instrumented API call") != std::string::npos) {
             throw Error(
                 "compute-sanitizer saw no CUDA call: the program ended before it reached the GPU, so nothing "
-                "was "
-                "checked");
-        } else if (line.rfind("Internal Sanitizer Error", 0) == 0) {
+                "was checked");
+        } else if (line.starts_with("Internal Sanitizer Error")) {
             throw Error("compute-sanitizer failed by itself: " + printable(line));
         } else if (auto next = headline(line)) {
             close();
             open = std::move(next);
             add_place(line, *open);
+        } else if (line.empty()) {
+            close();
         } else if (open) {
             add_place(line, *open);
         }
@@ -114,6 +198,10 @@ SanitizerOutput parse_sanitizer_output(std::string_view text) {
     if (!whole)
         throw Error(
             "compute-sanitizer's output has no summary line, so it is not whole; was the tool killed?");
+    if (const int64_t unknown = output.errors - listed - not_printed; unknown > 0) {
+        output.reports.push_back(report_of("Unknown"));  // a kind of report that nobody here has read is one
+        output.reports.back().count = unknown;
+    }
     return output;
 }
 

@@ -1,7 +1,6 @@
 #include "evidence/tools.h"
 
 #include <algorithm>
-#include <regex>
 #include <vector>
 
 #include "core/error.h"
@@ -13,12 +12,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders below `base` whose name sorts last first, so that the newest version wins.
+/// The numbers in a name: {13, 0} of "cuda-13.0".
+std::vector<int> numbers_in(const std::string& name) {
+    std::vector<int> numbers;
+    bool within = false;
+    for (const char c : name) {
+        const bool digit = c >= '0' && c <= '9';
+        if (digit && !within) numbers.push_back(0);
+        if (digit && numbers.back() < 1'000'000) numbers.back() = numbers.back() * 10 + (c - '0');
+        within = digit;
+    }
+    return numbers;
+}
+
+/// Folders below `base`, the newest version first: cuda-13.0 before cuda-9.2.
 std::vector<fs::path> newest_first(const fs::path& base) {
     std::vector<fs::path> folders;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(base, ignored)) folders.push_back(entry.path());
-    std::sort(folders.rbegin(), folders.rend());
+    std::sort(folders.begin(), folders.end(), [](const fs::path& a, const fs::path& b) {
+        return numbers_in(a.filename().string()) > numbers_in(b.filename().string());
+    });
     return folders;
 }
 
@@ -97,10 +111,16 @@ const std::optional<fs::path>& compute_sanitizer() {
 
 std::string version_of(const fs::path& tool) {
     const Outcome outcome = run({.words = {tool.string(), "--version"}, .limit = std::chrono::seconds(20)});
-    static const std::regex release(R"(release (\d+\.\d+))"), dotted(R"((\d{4}\.\d+\.\d+))");
-    std::smatch m;
-    if (std::regex_search(outcome.out, m, release)) return m[1];
-    if (std::regex_search(outcome.out, m, dotted)) return m[1];
+    std::string before;
+    for (const std::string& line : split(outcome.out, '\n')) {
+        for (const std::string& word : split(line, ' ')) {
+            const std::string number = word.substr(0, word.find_first_not_of("0123456789."));
+            const std::vector<std::string> parts = split(number, '.');
+            if (before == "release" && parts.size() == 2) return number;
+            if (parts.size() >= 3 && parts[0].size() == 4) return parts[0] + "." + parts[1] + "." + parts[2];
+            before = word;
+        }
+    }
     return "";
 }
 

@@ -11,18 +11,24 @@ namespace lab {
 
 namespace {
 
-/// Turns the ids of an export's strings into indices into Trace::names, looking each text up once.
+/// Turns the ids of an export's strings into indices into Trace::names, looking each id up once. Several ids
+/// may stand for one name: cudaMemcpy_v3020 and cudaMemcpy_ptds_v7000 do.
 class Names {
   public:
-    Names(std::vector<std::string>& names, const Database& database, const char* view)
-        : names_(names),
-          text_(database.prepare(fmt::format("SELECT name FROM all_{} WHERE name_id = ?1 LIMIT 1", view))) {}
+    /// `text_of_id` asks for the text of the id ?1.
+    Names(std::vector<std::string>& names, const Database& database, const char* text_of_id)
+        : names_(names), text_(database.prepare(text_of_id)) {
+        for (const std::string& name : names_) index_of_name_.try_emplace(name, index_of_name_.size());
+    }
 
     int64_t index_of(int64_t id) {
-        const auto [at, is_new] = index_.try_emplace(id, static_cast<int64_t>(names_.size()));
+        const auto [at, is_new] = index_of_id_.try_emplace(id, 0);
         if (is_new) {
             text_.reset();
-            names_.push_back(text_.bind(1, id).next() ? text_.text(0) : "");
+            const std::string name = text_.bind(1, id).next() ? text_.text(0) : "";
+            const auto [known, is_new_name] = index_of_name_.try_emplace(name, names_.size());
+            if (is_new_name) names_.push_back(name);
+            at->second = known->second;
         }
         return at->second;
     }
@@ -30,7 +36,8 @@ class Names {
   private:
     std::vector<std::string>& names_;
     Statement text_;
-    std::unordered_map<int64_t, int64_t> index_;
+    std::unordered_map<int64_t, int64_t> index_of_id_;
+    std::unordered_map<std::string, int64_t> index_of_name_;
 };
 
 Direction direction_from(const std::string& text) {
@@ -52,7 +59,7 @@ void check_and_sort(std::vector<Record>& records, const Database& database, cons
 }
 
 void read_kernels(const Database& database, Trace& trace) {
-    Names names(trace.names, database, "kernels");
+    Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1");
     Statement row =
         database.prepare("SELECT start, end, stream, device, correlation, process, name_id FROM all_kernels");
     while (row.next())
@@ -78,7 +85,7 @@ void read_copies(const Database& database, Trace& trace) {
 }
 
 void read_api_calls(const Database& database, Trace& trace) {
-    Names names(trace.names, database, "api_calls");
+    Names names(trace.names, database, "SELECT name FROM call_names WHERE id = ?1");
     Statement row = database.prepare(
         "SELECT start, end, correlation, process, thread, name_id, result FROM all_api_calls");
     while (row.next())

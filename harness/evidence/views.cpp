@@ -104,7 +104,8 @@ std::string event_ids(const Database& database, std::initializer_list<const char
     std::vector<std::string> ids;
     Statement rows = database.prepare("SELECT id, name FROM main.ENUM_NSYS_EVENT_TYPE");
     while (rows.next())
-        if (std::find(names.begin(), names.end(), rows.text(1)) != names.end()) ids.push_back(rows.text(0));
+        if (std::find(names.begin(), names.end(), rows.text(1)) != names.end())
+            ids.push_back(std::to_string(rows.integer(0)));  // as a number: the file's text is no SQL
     return ids.empty() ? "-1" : join(ids, ", ");
 }
 
@@ -178,11 +179,13 @@ void create_base_views(const Database& database) {
                  {"value", "t.value", "value"},
                  {"to_kind", memory_kind(database, "memKind"), "memKind", "NULL"}});
     // cudaLaunchKernel_v7000 -> cudaLaunchKernel: the suffix says which version of the entry point was
-    // called.
-    const std::string plain_name =
-        "(SELECT CASE WHEN value GLOB '*_v[0-9]*' THEN rtrim(rtrim(value, '0123456789'), '_v') ELSE value "
-        "END "
-        "FROM main.StringIds s WHERE s.id = t.nameId)";
+    // called. So does _ptsz or _ptds in front of it, where each thread has a default stream of its own.
+    database.execute(
+        "CREATE TEMP VIEW call_names AS SELECT id, "
+        "CASE WHEN v GLOB '*_ptsz' OR v GLOB '*_ptds' THEN substr(v, 1, length(v) - 5) ELSE v END AS name "
+        "FROM (SELECT id, CASE WHEN value GLOB '*_v[0-9]*' AND rtrim(value, '0123456789') GLOB '*_v' "
+        "THEN substr(value, 1, length(rtrim(value, '0123456789')) - 2) ELSE value END AS v "
+        "FROM main.StringIds)");
     create_view(database, "api_calls", kApiTable,
                 {{"start", "t.start", "start"},
                  {"end", "t.end", "end"},
@@ -191,8 +194,20 @@ void create_base_views(const Database& database) {
                  {"thread", "t.globalTid", "globalTid"},
                  {"correlation", "t.correlationId", "correlationId"},
                  {"name_id", "t.nameId", "nameId"},
-                 {"name", plain_name, "nameId"},
+                 {"name", "(SELECT c.name FROM call_names c WHERE c.id = t.nameId)", "nameId"},
                  {"result", "t.returnValue", "returnValue"}});
+}
+
+/// The names of NVTX domains. A table: a look into all events for each range would take far too long.
+void create_domain_table(const Database& database) {
+    database.execute("CREATE TEMP TABLE domains (process, id, name, PRIMARY KEY (process, id))");
+    if (!database.has_table("NVTX_EVENTS")) return;
+    const std::vector<std::string> columns = database.columns_of("NVTX_EVENTS");
+    if (std::find(columns.begin(), columns.end(), "domainId") == columns.end()) return;
+    database.execute(
+        fmt::format("INSERT OR IGNORE INTO domains SELECT t.globalTid {}, t.domainId, COALESCE(t.text, {}) "
+                    "FROM main.NVTX_EVENTS t WHERE t.eventType IN ({})",
+                    kGlobalPid, looked_up("textId"), event_ids(database, {"NvtxDomainCreate"})));
 }
 
 void create_range_view(const Database& database) {
@@ -204,7 +219,6 @@ void create_range_view(const Database& database) {
                         database.path().string()));
     const std::string push_pop = has_nvtx ? event_ids(database, {"NvtxPushPopRange"}) : "-1";
     const std::string start_end = has_nvtx ? event_ids(database, {"NvtxStartEndRange"}) : "-1";
-    const std::string domains = has_nvtx ? event_ids(database, {"NvtxDomainCreate"}) : "-1";
     create_view(
         database, "bare_ranges", "NVTX_EVENTS",
         {{"id", "t.rowid", "start"},
@@ -215,28 +229,18 @@ void create_range_view(const Database& database) {
          {"thread", "t.globalTid", "globalTid"},
          {"name", fmt::format("COALESCE(t.text, {})", looked_up("textId")), "textId"},
          {"domain",
-          fmt::format("COALESCE((SELECT COALESCE(d.text, (SELECT value FROM main.StringIds s WHERE s.id "
-                      "= d.textId)) FROM main.NVTX_EVENTS d WHERE d.eventType IN ({}) AND d.domainId = "
-                      "t.domainId AND (d.globalTid {}) = (t.globalTid {})), '')",
-                      domains, kGlobalPid, kGlobalPid),
+          fmt::format("COALESCE((SELECT d.name FROM domains d WHERE d.process = t.globalTid {} AND d.id = "
+                      "t.domainId), '')",
+                      kGlobalPid),
           "domainId", "''"},
          {"crosses_threads", fmt::format("t.eventType IN ({})", start_end), "eventType"}},
         fmt::format("t.eventType IN ({}, {}) AND t.end IS NOT NULL", push_pop, start_end).c_str());
     const char* const work =
-        "(SELECT {0}(x) FROM (SELECT {0}(w.{1}) AS x FROM all_kernels w JOIN inside USING (process, "
-        "correlation) "
-        "UNION ALL SELECT {0}(w.{1}) FROM all_copies w JOIN inside USING (process, correlation) "
-        "UNION ALL SELECT {0}(w.{1}) FROM all_sets w JOIN inside USING (process, correlation)))";
-    const char* const inside =
-        "(WITH inside AS (SELECT a.correlation, a.process FROM all_api_calls a WHERE a.process = r.process "
-        "AND "
-        "(r.crosses_threads OR a.thread = r.thread) AND a.start >= r.start AND a.start < r.end) SELECT {})";
-    const std::string first = fmt::format(fmt::runtime(work), "MIN", "start");
-    const std::string last = fmt::format(fmt::runtime(work), "MAX", "end");
-    database.execute(
-        fmt::format("CREATE TEMP VIEW ranges AS SELECT r.*, {} AS gpu_start, {} AS gpu_end FROM "
-                    "all_bare_ranges r",
-                    fmt::format(fmt::runtime(inside), first), fmt::format(fmt::runtime(inside), last)));
+        "(SELECT {}(l.{}) FROM temp.launched l WHERE l.process = r.process AND l.called >= r.start AND "
+        "l.called < r.end AND (r.crosses_threads OR l.thread = r.thread))";
+    database.execute(fmt::format(
+        "CREATE TEMP VIEW ranges AS SELECT r.*, {} AS gpu_start, {} AS gpu_end FROM all_bare_ranges r",
+        fmt::format(fmt::runtime(work), "MIN", "start"), fmt::format(fmt::runtime(work), "MAX", "end")));
 }
 
 /// `kernels` and the others, either over everything or over the launches listed in TEMP table `narrowed`.
@@ -258,39 +262,56 @@ void create_front_views(const Database& database, bool narrow) {
         "process, thread, correlation FROM api_calls WHERE name IN ('cudaGraphLaunch', 'cuGraphLaunch');");
 }
 
+[[noreturn]] void fail_unknown(const Database& database, const std::string& range) {
+    std::vector<std::string> names;
+    Statement rows = database.prepare("SELECT DISTINCT name FROM all_bare_ranges ORDER BY start LIMIT 12");
+    while (rows.next()) names.push_back("'" + printable(rows.text(0)) + "'");
+    throw Error(fmt::format("{} has no NVTX range '{}'; it has {}", database.path().string(),
+                            printable(range), names.empty() ? "none at all" : join(names, ", ")));
+}
+
 }  // namespace
 
 void create_views(const Database& database) {
     check_is_cuda_export(database);
     create_base_views(database);
     create_range_view(database);
+    create_domain_table(database);
+    database.execute("CREATE TEMP TABLE narrowed (process, correlation, PRIMARY KEY (process, correlation))");
     create_front_views(database, false);
+}
+
+void project_ranges(const Database& database) {
+    database.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS calls AS SELECT process, correlation, thread, start FROM "
+        "all_api_calls;"
+        "CREATE INDEX IF NOT EXISTS temp.calls_by_key ON calls (process, correlation);"
+        "CREATE TEMP TABLE IF NOT EXISTS launched AS SELECT c.process, c.thread, c.start AS called, w.start, "
+        "w.end "
+        "FROM (SELECT process, correlation, start, end FROM all_kernels UNION ALL "
+        "SELECT process, correlation, start, end FROM all_copies UNION ALL "
+        "SELECT process, correlation, start, end FROM all_sets) w "
+        "JOIN calls c ON c.process = w.process AND c.correlation = w.correlation;"
+        "CREATE INDEX IF NOT EXISTS temp.launched_by_call ON launched (process, called);");
 }
 
 void narrow_views(const Database& database, const std::string& range) {
     widen_views(database);
-    database.execute("CREATE TEMP TABLE narrowed (process, correlation, PRIMARY KEY (process, correlation))");
+    Statement found = database.prepare("SELECT COUNT(*) FROM all_bare_ranges WHERE name = ?1");
+    found.bind(1, range).next();
+    if (found.integer(0) == 0) fail_unknown(database, range);
     Statement fill = database.prepare(
         "INSERT OR IGNORE INTO narrowed SELECT a.process, a.correlation FROM all_bare_ranges r JOIN "
         "all_api_calls a "
         "ON a.process = r.process AND (r.crosses_threads OR a.thread = r.thread) AND a.start >= r.start AND "
         "a.start < r.end WHERE r.name = ?1");
     fill.bind(1, range).next();
-    Statement found = database.prepare("SELECT COUNT(*) FROM all_bare_ranges WHERE name = ?1");
-    found.bind(1, range).next();
-    if (found.integer(0) > 0) return create_front_views(database, true);
-
-    std::vector<std::string> names;
-    Statement rows = database.prepare("SELECT DISTINCT name FROM all_bare_ranges ORDER BY start LIMIT 12");
-    while (rows.next()) names.push_back("'" + printable(rows.text(0)) + "'");
-    database.execute("DROP TABLE temp.narrowed");
-    throw Error(fmt::format("{} has no NVTX range '{}'; it has {}", database.path().string(),
-                            printable(range), names.empty() ? "none at all" : join(names, ", ")));
+    create_front_views(database, true);
 }
 
 void widen_views(const Database& database) {
     create_front_views(database, false);
-    database.execute("DROP TABLE IF EXISTS temp.narrowed");
+    database.execute("DELETE FROM temp.narrowed");  // dropping it would fail while a query is open
 }
 
 std::vector<std::string> capture_problems(const Database& database) {
@@ -298,9 +319,8 @@ std::vector<std::string> capture_problems(const Database& database) {
     if (!database.prepare("SELECT 1 FROM all_kernels UNION ALL SELECT 1 FROM all_api_calls LIMIT 1").next())
         problems.push_back("the capture saw no kernel and no CUDA call");
     if (!database.has_table("DIAGNOSTIC_EVENT")) return problems;
-    Statement rows = database.prepare(
-        "SELECT text FROM main.DIAGNOSTIC_EVENT WHERE text LIKE '%dropped%' OR text LIKE '% lost%' OR "
-        "text LIKE '%not all %events%' OR text LIKE '%incomplete%' OR text LIKE '%overflow%'");
+    Statement rows =
+        database.prepare(fmt::format("SELECT text FROM main.DIAGNOSTIC_EVENT WHERE {}", kSaysLoss));
     while (rows.next()) problems.push_back("nsys says: " + printable(trim(rows.text(0))));
     return problems;
 }

@@ -1,0 +1,92 @@
+// Cools an array of temperatures (in degrees Celsius) by Newton's law, in parts: each part is copied up,
+// cooled and copied down in a stream of its own.
+//
+// Right: both host arrays are pinned. The copy engines read and write them directly, so a copy call only
+// queues its copy and returns, and a copy of one part runs beside the kernel of another.
+//
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <nvtx3/nvtx3.hpp>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/options.hpp"
+
+constexpr unsigned kThreads = 256;
+constexpr size_t kStreams = 4;
+constexpr float kAmbient = 20;        // degrees Celsius
+constexpr float kRate = 1.0f / 4096;  // share of the distance to the ambient temperature lost in a time step
+
+/// One thread a temperature. Arithmetic only, so that a part takes longer to cool than to copy.
+__global__ void cool(float* temperature, size_t count, int steps) {
+    const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+    if (i >= count) return;
+    float t = temperature[i];
+    for (int step = 0; step < steps; ++step) t += kRate * (kAmbient - t);
+    temperature[i] = t;
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Cools an array of random temperatures, in four parts, one stream a part.");
+    const size_t count = options.integer("--count", 32'000'003, kStreams, 500'000'000, "temperatures");
+    const int steps = options.integer("--steps", 6000, 1, 100'000, "time steps");
+    options.done();
+    require_gpu(count * sizeof(float));
+
+    const auto hot = pinned_array<float>(count), cooled = pinned_array<float>(count);
+    std::mt19937 random(2);
+    for (size_t i = 0; i < count; ++i) {
+        hot[i] = kAmbient + static_cast<float>(random() >> 8) * 80 / (1 << 24);
+        cooled[i] = NAN;
+    }
+    const auto device = device_array<float>(count);
+    std::vector<cudaStream_t> streams(kStreams);
+    for (cudaStream_t& stream : streams)
+        CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+
+    const auto cool_part = [&](size_t begin, size_t length, int part_steps, cudaStream_t stream) {
+        const auto blocks = static_cast<unsigned>((length + kThreads - 1) / kThreads);
+        CUDA_CHECK(cudaMemcpyAsync(device.get() + begin, &hot[begin], length * sizeof(float),
+                                   cudaMemcpyHostToDevice, stream));
+        cool<<<blocks, kThreads, 0, stream>>>(device.get() + begin, length, part_steps);
+        CUDA_CHECK(cudaMemcpyAsync(&cooled[begin], device.get() + begin, length * sizeof(float),
+                                   cudaMemcpyDeviceToHost, stream));
+    };
+
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        for (const cudaStream_t stream : streams) cool_part(0, 1, 0, stream);
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+
+    const auto start = std::chrono::steady_clock::now();
+    {
+        nvtx3::scoped_range range{"cool"};
+        for (size_t part = 0; part < kStreams; ++part) {
+            const size_t begin = count * part / kStreams, end = count * (part + 1) / kStreams;
+            cool_part(begin, end - begin, steps, streams[part]);
+        }
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    CUDA_CHECK(cudaGetLastError());
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+
+    // What all time steps together leave of the distance to the ambient temperature, in one formula.
+    const double left = std::pow(1 - double{kRate}, steps);
+    double expected_sum = 0, found_sum = 0;
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const double expected = kAmbient + left * (hot[i] - kAmbient);
+        expected_sum += expected;
+        found_sum += cooled[i];
+        wrong += !(std::fabs(cooled[i] - expected) <= 0.02);
+    }
+    std::printf("%zu temperatures in %zu parts: %.2f ms\n", count, kStreams, elapsed.count());
+    std::printf("mean: expected %.4f, found %.4f; %zu of %zu temperatures wrong\n", expected_sum / count,
+                found_sum / count, wrong, count);
+    return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,131 @@
+# shellcheck shell=bash disable=SC2154
+# What ./lab needs beyond itself: installs what is missing, builds, tests. ./lab reads this file only when something is
+# to be built, and sets `root`, `build`, say(), fail() and why_build().
+log=$build/lab-build.log
+
+fail_with_log() { # exit code, what failed, sentences
+    say "$2 failed. $log ends with:"
+    tail -n 30 "$log" >&2
+    fail "$1" "$2 failed: see above, or all of it in $log." "${@:3}"
+}
+quietly() { "$@" </dev/null >>"$log" 2>&1; }
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+
+# `hard`: packages without which nothing can be built; `missing`: these, and those that CMake can do without.
+find_missing() {
+    hard=() missing=()
+    local version package
+    version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
+    if ! printf '3.25\n%s\n' "${version:-0}" | sort -VC; then hard+=(cmake); fi
+    if ! "${CXX:-c++}" -std=c++20 -x c++ -fsyntax-only - <<<'#include <ranges>' &>/dev/null; then hard+=(g++); fi
+    if ! command -v ninja >/dev/null; then
+        if command -v make >/dev/null; then missing+=(ninja-build); else hard+=(ninja-build); fi
+    fi
+    for package in libsqlite3-dev:sqlite3.h libtomlplusplus-dev:toml++/toml.h libcli11-dev:CLI/CLI.hpp \
+        libfmt-dev:fmt/core.h nlohmann-json3-dev:nlohmann/json.hpp doctest-dev:doctest/doctest.h; do
+        if [[ ! -e /usr/include/${package#*:} ]]; then missing+=("${package%%:*}"); fi
+    done
+    missing=("${hard[@]}" "${missing[@]}")
+}
+
+# Installs what is missing where that takes no password; else sets `by_hand`, the command that would install it. Ends
+# ./lab where nothing can be built without it.
+install_missing() {
+    by_hand=''
+    find_missing
+    if ((${#missing[@]} == 0)); then return; fi
+    if command -v apt-get >/dev/null; then
+        by_hand="apt-get update && apt-get install -y ${missing[*]}"
+        local become=()
+        if ((EUID != 0)); then
+            become=(sudo -n)
+            if command -v sudo >/dev/null; then by_hand="sudo sh -c '$by_hand'"; else by_hand="su -c '$by_hand'"; fi
+        fi
+        if "${become[@]}" true &>/dev/null; then
+            local apt=("${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300)
+            local install=("${apt[@]}" install --no-install-recommends "${missing[@]}")
+            say "installing ${missing[*]} (apt-get, once)"
+            quietly "${install[@]}" || { quietly "${apt[@]}" update && quietly "${install[@]}"; }
+            find_missing
+            if ((${#missing[@]} == 0)); then by_hand=''; fi
+            if ((${#hard[@]} > 0)); then
+                fail_with_log 2 "installing ${hard[*]}" 'CMake 3.25, GCC 11 and Ninja, or anything newer, will do.'
+            fi
+        fi
+    fi
+    if ((${#hard[@]} == 0)); then return; fi
+    say "./lab has to be built first: with CMake 3.25 or newer, a C++20 compiler, and Ninja or Make." \
+        "No usable version of these is here: ${hard[*]}."
+    if [[ -n $by_hand ]]; then fail 2 'This installs all that is missing; then run ./lab again:' "  $by_hand"; fi
+    fail 2 'Install what is missing, then run ./lab again.'
+}
+
+# A build folder that was copied, or moved with its tree, names its old place: what does so goes first.
+configure() {
+    if [[ -e $build/build.ninja || -e $build/Makefile ]] && [[ -e $build/CMakeCache.txt ]] &&
+        [[ $(cached CMAKE_HOME_DIRECTORY) -ef $root && $(cached CMAKE_CACHEFILE_DIR) -ef $build ]]; then
+        return
+    fi
+    rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build"/_deps/*-subbuild
+    local generator=Ninja
+    if ! command -v ninja >/dev/null; then generator='Unix Makefiles'; fi
+    quietly cmake -S "$root" -B "$build" -G "$generator" && return
+    fail_with_log 2 'preparing the build' \
+        "${by_hand:+Some libraries are missing here, and could not be fetched. This installs them: $by_hand}"
+}
+
+# On a terminal, the build's progress lines, each in place of the last.
+show_progress() {
+    if [[ ! -t 2 || ${TERM:-dumb} == dumb ]]; then exec cat >/dev/null; fi
+    while IFS= read -r line; do
+        if [[ $line == \[* ]]; then printf '\r\e[K%.78s' "$line" >&2; fi
+    done
+    printf '\r\e[K' >&2
+}
+
+# Builds one target, unless it is the program and is up to date. One ./lab at a time builds: the others wait.
+build() { # target, its name in messages
+    local why
+    if ! mkdir -p "$build" 2>/dev/null || [[ ! -w $build ]]; then
+        fail 2 "$build cannot be written to. Name another build folder: LAB_BUILD=/tmp/lab-build ./lab"
+    fi
+    exec 9>>"$build/.lab-build.lock"
+    flock -n 9 || { say 'waiting for another ./lab, which is building' && flock 9; }
+    why=$(why_build)
+    if [[ $1 == all || -n $why ]]; then
+        : >"$log"
+        install_missing
+        say "building $2${why:+ (${why#"$root"/})}"
+        touch "$build/.lab-building"
+        configure
+        export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
+        cmake --build "$build" --target "$1" </dev/null 2>&1 | tee -a "$log" | show_progress
+        if ((PIPESTATUS[0] != 0)); then fail_with_log 1 "building $2"; fi
+        mv "$build/.lab-building" "$build/.lab-built"
+    fi
+    exec 9>&-
+}
+
+# After ctest's own summary: how many tests were skipped, each with the last line that it printed.
+say_skipped() {
+    awk -F'"' '/<testcase /{ ++all; name = $2; skipped = 0; why = "it ended with exit code 77 and no word" }
+        /<skipped/ { skipped = 1 }
+        skipped { text = $0; gsub(/<[^>]*>/, "", text); if (text ~ /[^ \t]/) why = text }
+        /<\/testcase>/ && skipped { ++count; sub(/^[ \t]+/, "", why); lines = lines "\n  " name ": " why }
+        END {
+            gsub(/&lt;/, "<", lines); gsub(/&gt;/, ">", lines); gsub(/&quot;/, "\"", lines); gsub(/&amp;/, "\\&", lines)
+            if (all) printf "\nskipped: %d of %d tests%s\n", count, all, count ? ", which cannot run here:" lines : ""
+        }' "$build/tests.xml"
+    if [[ $(cached LAB_CUDA) != ON || $(cached LAB_NVCC) != /* ]]; then
+        echo 'not built, so not even counted: the CUDA programs and their tests, for want of nvcc'
+    fi
+}
+
+run_tests() {
+    build all 'everything'
+    rm -f "$build/tests.xml"
+    ctest --test-dir "$build" --output-on-failure --no-tests=error --output-junit tests.xml -j2 "$@"
+    local status=$?
+    if [[ -e $build/tests.xml ]]; then say_skipped; fi
+    exit "$status"
+}

@@ -1,0 +1,103 @@
+#include "course/progress.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace lab {
+
+namespace {
+
+constexpr Step kSteps[] = {Step::started, Step::failed, Step::passed, Step::hint, Step::right, Step::wrong};
+
+std::optional<Step> step_from(const std::string& word) {
+    for (const Step step : kSteps)
+        if (word == to_string(step)) return step;
+    return std::nullopt;
+}
+
+}  // namespace
+
+const char* to_string(Step step) {
+    switch (step) {
+        case Step::started:
+            return "started";
+        case Step::failed:
+            return "failed";
+        case Step::passed:
+            return "passed";
+        case Step::hint:
+            return "hint";
+        case Step::right:
+            return "right";
+        case Step::wrong:
+            break;
+    }
+    return "wrong";
+}
+
+const char* state_of(const Done& done) {
+    if (done.passed) return "passed";
+    if (done.checks > 0) return "tried";
+    return done.started ? "started" : "not started";
+}
+
+void Progress::add(Step step, const std::string& subject) const {
+    fs::create_directories(file_.parent_path());
+    std::string line = fmt::format("{} {} {}\n", utc_now(), to_string(step), subject);
+    const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    // A crash or an editor may have left the last line without its end: begin a new one.
+    char last = '\n';
+    const int reader = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (reader >= 0 && ::lseek(reader, -1, SEEK_END) >= 0 && ::read(reader, &last, 1) == 1 && last != '\n')
+        line.insert(0, "\n");
+    if (reader >= 0) ::close(reader);
+    const bool written =
+        fd >= 0 && ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    const int reason = errno;
+    if (fd >= 0) ::close(fd);
+    if (!written) throw Error(fmt::format("cannot write {}: {}", file_.string(), std::strerror(reason)));
+}
+
+std::vector<Progress::Line> Progress::lines() const {
+    std::vector<Line> lines;
+    if (!fs::exists(file_)) return lines;
+    for (const std::string& text : split(read_file(file_), '\n')) {
+        const std::vector<std::string> words = split(trim(text), ' ');
+        if (words.size() != 3) continue;
+        if (const auto step = step_from(words[1])) lines.push_back({words[0], words[2], *step});
+    }
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const Line& a, const Line& b) { return a.time < b.time; });
+    return lines;
+}
+
+Done Progress::exercise(const std::string& subject) const {
+    Done done;
+    for (const Line& line : lines()) {
+        if (line.subject != subject) continue;
+        done.started = done.started || line.step == Step::started;
+        done.passed = done.passed || line.step == Step::passed;
+        done.checks += line.step == Step::passed || line.step == Step::failed;
+        done.hints += line.step == Step::hint;
+    }
+    return done;
+}
+
+bool Progress::answered_right(const std::string& subject) const {
+    bool right = false;
+    for (const Line& line : lines())
+        if (line.subject == subject) right = line.step == Step::right;
+    return right;
+}
+
+}  // namespace lab

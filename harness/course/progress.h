@@ -1,0 +1,53 @@
+// What a learner has done, as lines of text in work/progress.txt.
+//
+//   2026-11-20T05:24:41Z passed ch05_streams/vector_add_pipeline
+//
+// Lines are only ever added, each in one write: a crash costs at most the last one, and two files merge by
+// putting them together. What a line does not say in this form is passed over.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+/// What happened to an exercise or a question. A hint's line is written each time a further hint is shown.
+enum class Step { started, failed, passed, hint, right, wrong };
+
+[[nodiscard]] const char* to_string(Step step);
+
+struct Done {
+    bool started = false, passed = false;
+    int checks = 0;  ///< graded so far, passed or failed
+    int hints = 0;   ///< hints shown so far
+};
+
+/// "not started", "started", "tried" or "passed".
+[[nodiscard]] const char* state_of(const Done& done);
+
+class Progress {
+  public:
+    explicit Progress(std::filesystem::path file) : file_(std::move(file)) {}
+
+    /// Adds a line, with the time of now. `subject` is "ch05_streams/EXERCISE" or "ch05_streams:QUESTION".
+    void add(Step step, const std::string& subject) const;
+
+    [[nodiscard]] Done exercise(const std::string& subject) const;
+
+    /// Was the question's last answer right?
+    [[nodiscard]] bool answered_right(const std::string& subject) const;
+
+  private:
+    struct Line {
+        std::string time, subject;
+        Step step;
+    };
+    [[nodiscard]] std::vector<Line> lines() const;  ///< in the order of time, whatever the order in the file
+
+    std::filesystem::path file_;
+};
+
+}  // namespace lab

@@ -1,0 +1,70 @@
+#include "course/quiz.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "course/case_evidence.h"
+
+namespace lab {
+
+QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter, const Question& question) {
+    const Case& both =
+        question.exercise.empty() ? chapter.pair : chapter.exercise(question.exercise)->programs;
+    const Program& program = both.programs[question.side];
+    const fs::path own = live_evidence_path(course, program);
+    if (fs::exists(own)) {
+        Evidence live = Evidence::open(own);
+        if (live.has_trace() && !is_stale(course, program, live)) {
+            const std::string label = source_label(live.provenance(), true);
+            return {std::move(live), true, label};
+        }
+    }
+    Evidence recorded = open_recorded(course, program);
+    const std::string label = source_label(recorded.provenance(), false);
+    return {std::move(recorded), false, label};
+}
+
+double right_answer(const Question& question, const Evidence& evidence) {
+    const Measured measured = measure(evidence, question.sql, question.metric, question.range);
+    const double* number = measured.value ? std::get_if<double>(&*measured.value) : nullptr;
+    if (!number)
+        throw Error(fmt::format("question {} has no answer in this evidence: {}", question.id,
+                                measured.value ? "it is a text" : measured.missing),
+                    kFindingFailed);
+    const auto choices = static_cast<double>(question.choices.size());
+    if (choices > 0 && (*number != std::floor(*number) || *number < 1 || *number > choices))
+        throw Error(
+            fmt::format("question {}: the evidence answers {}, which is no choice", question.id, *number),
+            kFindingFailed);
+    return *number;
+}
+
+double parse_answer(const Question& question, const std::string& text) {
+    std::string word = trim(text);
+    if (!question.choices.empty() && word.size() == 1 && std::isalpha(static_cast<unsigned char>(word[0])))
+        word = std::to_string(std::tolower(static_cast<unsigned char>(word[0])) - 'a' + 1);
+    double number = 0;
+    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
+    const std::string unit = trim(word.substr(static_cast<std::size_t>(end - word.data())));
+    const bool known_unit = unit.empty() || unit == question.unit;
+    if (problem != std::errc() || !known_unit)
+        throw Error(question.choices.empty()
+                        ? fmt::format("'{}' is not a number{}", printable(word),
+                                      question.unit.empty() ? "" : " (of " + question.unit + ")")
+                        : fmt::format("'{}' is not the letter of a choice", printable(word)));
+    if (!question.choices.empty() && (number < 1 || number > static_cast<double>(question.choices.size())))
+        throw Error(fmt::format("'{}' is not the letter of a choice", printable(word)));
+    return number;
+}
+
+bool is_right(const Question& question, double answer, double right) {
+    return std::fabs(answer - right) <= question.tolerance * std::fabs(right);
+}
+
+}  // namespace lab

@@ -1,0 +1,33 @@
+// Questions whose right answer is computed from evidence, never stored.
+#pragma once
+
+#include <string>
+
+#include "course/course.h"
+#include "evidence/evidence.h"
+
+namespace lab {
+
+/// The evidence that a question is about: of the learner's own live run if there is one of today's program,
+/// else recorded.
+struct QuizEvidence {
+    Evidence evidence;
+    bool live = false;
+    std::string label;
+};
+[[nodiscard]] QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter,
+                                         const Question& question);
+
+/// The right answer: a number, or the number (from 1) of a choice. An Error if the evidence does not have
+/// one.
+[[nodiscard]] double right_answer(const Question& question, const Evidence& evidence);
+
+/// The text of an answer as a number; an Error says what an answer looks like. A choice may be given by its
+/// letter.
+[[nodiscard]] double parse_answer(const Question& question, const std::string& text);
+
+/// Is the answer within the question's relative tolerance of the right one? Without a tolerance it must be
+/// equal.
+[[nodiscard]] bool is_right(const Question& question, double answer, double right);
+
+}  // namespace lab

@@ -1,0 +1,25 @@
+// The rows of one timeline, as SVG.
+#pragma once
+
+#include <string>
+
+#include "draw/palette.h"
+#include "draw/timeline.h"
+
+namespace lab {
+
+/// Where time lies in the figure.
+struct PlotArea {
+    double left_px = 0;    ///< time 0
+    double px_per_ns = 0;  ///< the same for all timelines of a figure
+    double label_px = 0;   ///< where the names of the rows begin
+};
+
+/// Pixels that the rows of a timeline take, the strip of idle time at the bottom included.
+[[nodiscard]] double rows_height(const Timeline& timeline);
+
+/// Appends the rows below `top_px`. `which` is the number of the timeline in `colours`.
+void append_rows(std::string& svg, const Timeline& timeline, std::size_t which, const SharedColours& colours,
+                 const PlotArea& plot, double top_px);
+
+}  // namespace lab

@@ -1,0 +1,234 @@
+#include "draw/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/text.h"
+#include "core/utf8.h"
+#include "draw/host_ids.h"
+#include "draw/lanes.h"
+#include "draw/palette.h"
+#include "evidence/range_selection.h"
+
+namespace lab {
+
+namespace {
+
+/// What the picture is about: the whole capture, or the part that belongs to one NVTX range.
+struct View {
+    const Trace& all;
+    const Trace& shown;
+    std::optional<Intervals> host;  ///< with a range: where the host was in it
+    Interval window;
+    bool several_processes;
+
+    /// " of 4711" where the process has to be told, else "".
+    [[nodiscard]] std::string of_process(int64_t process) const {
+        return several_processes ? fmt::format(" of {}", process_number(process)) : "";
+    }
+};
+
+bool has_several_processes(const Trace& shown) {
+    std::optional<int64_t> first;
+    const auto another = [&first](const auto& records) {
+        if (!first && !records.empty()) first = records.front().process;
+        return std::any_of(records.begin(), records.end(),
+                           [&](const auto& r) { return r.process != *first; });
+    };
+    return another(shown.kernels) || another(shown.copies) || another(shown.api_calls) ||
+           another(shown.ranges);
+}
+
+Interval window_of(const Trace& shown) {
+    std::optional<Interval> window;
+    const auto widen = [&window](const auto& records) {
+        for (const auto& r : records) {
+            if (!window) window = {r.start_ns, r.end_ns};
+            window = {std::min(window->begin, r.start_ns), std::max(window->end, r.end_ns)};
+        }
+    };
+    widen(shown.kernels);
+    widen(shown.copies);
+    widen(shown.ranges);
+    if (!window) return {};
+    // Work that took no time on a coarse clock is still there to be shown.
+    return {window->begin, std::max(window->end, window->begin + 1)};
+}
+
+/// With a range, a range is shown if it begins while the host is in the chosen one.
+bool shows(const View& view, const Range& range) {
+    if (!view.host) return true;
+    const auto after = std::upper_bound(view.host->begin(), view.host->end(), range.start_ns,
+                                        [](int64_t at, const Interval& i) { return at < i.begin; });
+    return after != view.host->begin() && range.start_ns < std::prev(after)->end;
+}
+
+/// The window starts the picture's own clock: 0 is its left edge.
+std::string when(const View& view, int64_t begin_ns, int64_t end_ns) {
+    return fmt::format("{} at {}", format_ns(static_cast<double>(end_ns - begin_ns)),
+                       format_ns(static_cast<double>(begin_ns - view.window.begin)));
+}
+
+Box make_box(const View& view, Box::Kind kind, int64_t begin_ns, int64_t end_ns, std::string name) {
+    Box box;
+    box.begin_ns = std::clamp(begin_ns, view.window.begin, view.window.end);
+    box.end_ns = std::clamp(end_ns, box.begin_ns, view.window.end);
+    box.kind = kind;
+    box.name = std::move(name);
+    box.hover = fmt::format("{} {}", box.name, when(view, begin_ns, end_ns));
+    return box;
+}
+
+Box::Kind kind_of(Direction direction) {
+    switch (direction) {
+        case Direction::host_to_device:
+            return Box::Kind::copy_h2d;
+        case Direction::device_to_host:
+            return Box::Kind::copy_d2h;
+        case Direction::set:
+            return Box::Kind::set;
+        default:
+            return Box::Kind::copy_other;
+    }
+}
+
+Box copy_box(const View& view, const Copy& copy) {
+    Box box = make_box(view, kind_of(copy.direction), copy.start_ns, copy.end_ns,
+                       format_bytes(static_cast<double>(copy.bytes)));
+    const std::string what =
+        copy.direction == Direction::set ? "memory set" : fmt::format("copy {}", to_string(copy.direction));
+    const std::string kinds = copy.from.empty() ? "" : fmt::format(" ({} to {})", copy.from, copy.to);
+    const auto ns = static_cast<double>(copy.end_ns - copy.start_ns);
+    const std::string rate =
+        ns > 0 ? fmt::format(", {} GB/s", format_number(static_cast<double>(copy.bytes) / ns, 3)) : "";
+    box.hover = one_line(fmt::format("{}{} {}, stream {}: {}{}", what, kinds, box.name, copy.stream,
+                                     when(view, copy.start_ns, copy.end_ns), rate));
+    return box;
+}
+
+/// For each index into Trace::names, the colour of the kernel with this name.
+std::vector<int> kernel_colours(const Trace& shown) {
+    std::map<std::string, int64_t> ns_of;
+    for (const Kernel& k : shown.kernels) ns_of[shown.name_of(k.name)] += k.end_ns - k.start_ns;
+    std::vector<KernelTime> kernels;
+    for (const auto& [name, ns] : ns_of) kernels.push_back({name, ns});
+    order_by_colour(kernels);
+    std::map<std::string, int> colour_of;
+    for (const KernelTime& kernel : kernels) colour_of.emplace(kernel.name, std::ssize(colour_of));
+    std::vector<int> colours;
+    for (const std::string& name : shown.names) {
+        const auto at = colour_of.find(name);
+        colours.push_back(at == colour_of.end() ? 0 : at->second);
+    }
+    return colours;
+}
+
+/// Sorts the boxes into lanes, and adds the row.
+void add_row(Timeline& timeline, TimelineRow row) {
+    std::stable_sort(row.boxes.begin(), row.boxes.end(), [](const Box& a, const Box& b) {
+        return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
+    });
+    std::vector<Interval> intervals;
+    intervals.reserve(row.boxes.size());
+    for (const Box& box : row.boxes) intervals.push_back({box.begin_ns, box.end_ns});
+    const std::vector<int> lanes = lanes_apart(intervals);
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        row.boxes[i].lane = lanes[i];
+        row.lanes = std::max(row.lanes, lanes[i] + 1);
+    }
+    timeline.rows.push_back(std::move(row));
+}
+
+using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for what belongs to no thread
+
+void add_host_rows(Timeline& timeline, const View& view) {
+    std::map<Thread, std::vector<Box>> ranges, waits;
+    for (const Range& r : view.all.ranges)
+        if (shows(view, r))
+            ranges[{r.process, r.crosses_threads ? -1 : r.thread}].push_back(
+                make_box(view, Box::Kind::range, r.start_ns, r.end_ns, one_line(r.name)));
+    for (const ApiCall& call : view.shown.api_calls)
+        if (view.shown.name_of(call.name).ends_with("Synchronize") && call.end_ns > view.window.begin &&
+            call.start_ns < view.window.end)
+            waits[{call.process, call.thread}].push_back(make_box(view, Box::Kind::api_sync, call.start_ns,
+                                                                  call.end_ns,
+                                                                  one_line(view.shown.name_of(call.name))));
+    const auto name = [&](const Thread& t) {
+        return (t.second < 0 ? "across threads" : thread_name(t.first, t.second)) + view.of_process(t.first);
+    };
+    for (auto& [thread, boxes] : ranges)
+        add_row(timeline, {"NVTX " + name(thread), ranges.size() < 2 ? "NVTX" : "NVTX " + name(thread), 1,
+                           std::move(boxes)});
+    for (auto& [thread, boxes] : waits)
+        add_row(timeline, {name(thread) + " waits", waits.size() < 2 ? "waits" : name(thread) + " waits", 1,
+                           std::move(boxes)});
+}
+
+void add_gpu_rows(Timeline& timeline, const View& view) {
+    std::map<std::tuple<int64_t, int64_t, int64_t>, std::vector<Box>> streams;  // device, process, stream
+    std::map<int64_t, std::vector<Box>> to_device, to_host;                     // by device
+    std::set<int64_t> devices;
+    const std::vector<int> colours = kernel_colours(view.shown);
+    for (const Kernel& k : view.shown.kernels) {
+        Box box =
+            make_box(view, Box::Kind::kernel, k.start_ns, k.end_ns, one_line(view.shown.name_of(k.name)));
+        box.colour_index = colours[static_cast<std::size_t>(k.name)];
+        streams[{k.device, k.process, k.stream}].push_back(std::move(box));
+    }
+    for (const Copy& c : view.shown.copies) {
+        const Box box = copy_box(view, c);
+        streams[{c.device, c.process, c.stream}].push_back(box);
+        if (box.kind == Box::Kind::copy_h2d) to_device[c.device].push_back(box);
+        if (box.kind == Box::Kind::copy_d2h) to_host[c.device].push_back(box);
+    }
+    for (const auto& [key, boxes] : streams) devices.insert(std::get<0>(key));
+    const auto gpu = [&](int64_t device) {
+        return devices.size() < 2 ? std::string() : fmt::format("GPU {} ", device);
+    };
+    for (auto& [key, boxes] : streams) {
+        const auto& [device, process, stream] = key;
+        const std::string name = fmt::format("{}stream {}{}", gpu(device), stream, view.of_process(process));
+        add_row(timeline, {name, name, 1, std::move(boxes)});
+    }
+    const auto add_engine = [&](int64_t device, const char* direction, std::vector<Box> boxes) {
+        add_row(timeline, {fmt::format("{}copy engine {}", gpu(device), direction),
+                           fmt::format("{}{}", gpu(device), direction), 1, std::move(boxes)});
+    };
+    for (const int64_t device : devices) {
+        if (to_device[device].empty() && to_host[device].empty()) continue;
+        add_engine(device, "host to device", std::move(to_device[device]));
+        add_engine(device, "device to host", std::move(to_host[device]));
+    }
+}
+
+Intervals idle_time(const View& view) {
+    Intervals busy;
+    busy.reserve(view.all.kernels.size() + view.all.copies.size());
+    for (const Kernel& k : view.all.kernels) busy.push_back({k.start_ns, k.end_ns});
+    for (const Copy& c : view.all.copies) busy.push_back({c.start_ns, c.end_ns});
+    return subtract(merge({view.window}), merge(std::move(busy)));
+}
+
+}  // namespace
+
+Timeline build_timeline(const Trace& trace, const TimelineOptions& options) {
+    RangeSelection selection;
+    if (options.range) selection = select_range(trace, *options.range);
+    const Trace& shown = options.range ? selection.trace : trace;
+    const View view{trace, shown, options.range ? std::optional(selection.host) : std::nullopt,
+                    window_of(shown), has_several_processes(shown)};
+    Timeline timeline{.begin_ns = view.window.begin,
+                      .end_ns = view.window.end,
+                      .rows = {},
+                      .idle = idle_time(view),
+                      .options = options};
+    add_host_rows(timeline, view);
+    add_gpu_rows(timeline, view);
+    return timeline;
+}
+
+}  // namespace lab

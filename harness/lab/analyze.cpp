@@ -1,0 +1,155 @@
+// lab analyze FILE: where the time goes in anybody's report.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/table.h"
+#include "core/terminal.h"
+#include "core/text.h"
+#include "course/recorder.h"
+#include "evidence/evidence.h"
+#include "evidence/views.h"
+#include "lab/command.h"
+#include "lab/report_file.h"
+
+namespace lab {
+
+namespace {
+
+using Align = Table::Align;
+constexpr std::size_t kShownRows = 12;
+
+std::string percent(int64_t part, int64_t whole) {
+    return whole == 0
+               ? "n/a"
+               : fmt::format("{} %", format_number(
+                                         100.0 * static_cast<double>(part) / static_cast<double>(whole), 3));
+}
+
+void print_breakdown(const Analysis& a) {
+    Table table({"", "time", "of the span"}, {Align::left, Align::right, Align::right});
+    const auto row = [&](const char* what, int64_t ns) {
+        table.add({what, format_ns(static_cast<double>(ns)), percent(ns, a.span_ns)});
+    };
+    row("span, first GPU work to last", a.span_ns);
+    row("compute: a kernel runs", a.compute_ns);
+    row("copy only: no kernel, but a copy or set", a.copy_only_ns);
+    row("idle: nothing runs", a.gpu_idle_ns);
+    row("  the host had not launched yet", a.idle.host_wait_ns);
+    row("  launched, and began within 30 µs", a.idle.kernel_wait_ns);
+    row("  other", a.idle.other_ns);
+    fmt::print("{}\n", table.text());
+    fmt::print("  copies up hidden behind kernels    {} of {}\n",
+               format_ns(static_cast<double>(a.h2d_hidden_ns)), format_ns(static_cast<double>(a.h2d_ns)));
+    fmt::print("  copies down hidden behind kernels  {} of {}\n",
+               format_ns(static_cast<double>(a.d2h_hidden_ns)), format_ns(static_cast<double>(a.d2h_ns)));
+    fmt::print("  two or more kernels at once        {} of the kernel time\n\n",
+               percent(a.concurrent_ns, a.compute_ns));
+}
+
+void print_more(std::size_t rows) {
+    if (rows > kShownRows) fmt::print("  ... and {} more; --json shows all\n", rows - kShownRows);
+    fmt::print("\n");
+}
+
+void print_kernels(const Analysis& a) {
+    int64_t all_ns = 0;
+    for (const KernelUse& k : a.kernels) all_ns += k.total_ns;
+    Table table({"kernel", "launches", "total", "share", "median", "longest"},
+                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+    for (std::size_t i = 0; i < std::min(a.kernels.size(), kShownRows); ++i) {
+        const KernelUse& k = a.kernels[i];
+        table.add({shorten(printable(k.name), 48), std::to_string(k.count),
+                   format_ns(static_cast<double>(k.total_ns)), percent(k.total_ns, all_ns),
+                   format_ns(static_cast<double>(k.median_ns)), format_ns(static_cast<double>(k.max_ns))});
+    }
+    if (table.empty()) return fmt::print("  no kernel ran\n\n");
+    fmt::print("{}", table.text());
+    print_more(a.kernels.size());
+}
+
+void print_copies(const Analysis& a) {
+    Table table({"copies", "from", "to", "count", "data", "GB/s"},
+                {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
+    for (const CopyUse& c : a.copies)
+        table.add(
+            {to_string(c.direction), c.from, c.to, std::to_string(c.count),
+             format_bytes(static_cast<double>(c.bytes)),
+             c.ns == 0 ? "n/a" : format_number(static_cast<double>(c.bytes) / static_cast<double>(c.ns), 3)});
+    if (!table.empty()) fmt::print("{}\n", table.text());
+}
+
+void print_streams(const Analysis& a) {
+    Table table({"stream", "kernels", "kernel time", "copies", "copy time"},
+                {Align::right, Align::right, Align::right, Align::right, Align::right});
+    for (std::size_t i = 0; i < std::min(a.streams.size(), kShownRows); ++i) {
+        const StreamUse& s = a.streams[i];
+        table.add({std::to_string(s.stream), std::to_string(s.kernels),
+                   format_ns(static_cast<double>(s.kernel_ns)), std::to_string(s.copies),
+                   format_ns(static_cast<double>(s.copy_ns))});
+    }
+    if (table.empty()) return;
+    fmt::print("{}", table.text());
+    print_more(a.streams.size());
+}
+
+void print_api(const Analysis& a) {
+    Table table({"CUDA call", "calls", "failed", "total", "longest"},
+                {Align::left, Align::right, Align::right, Align::right, Align::right});
+    for (std::size_t i = 0; i < std::min(a.api.size(), kShownRows); ++i) {
+        const ApiUse& u = a.api[i];
+        table.add({printable(u.name), std::to_string(u.count), std::to_string(u.failed),
+                   format_ns(static_cast<double>(u.total_ns)), format_ns(static_cast<double>(u.max_ns))});
+    }
+    if (table.empty()) return;
+    fmt::print("{}", table.text());
+    print_more(a.api.size());
+}
+
+int analyze(const std::string& file, const std::optional<std::string>& range, bool json) {
+    const ReportFile report(file, announce_to_terminal);
+    const Evidence& evidence = report.evidence();
+    const Analysis analysis = analyse(evidence.trace(), range);
+    if (json) {
+        print_json(to_json(analysis));
+        return kFine;
+    }
+    fmt::print("{}{}\n", bold(file), range ? fmt::format(", range '{}'", printable(*range)) : "");
+    if (!evidence.provenance().empty()) fmt::print("{}\n", source_label(evidence.provenance(), false));
+    for (const std::string& problem : capture_problems(evidence.database()))
+        fmt::print("{}\n", yellow("this capture may not be whole: " + problem));
+    for (const Gpu& gpu : evidence.trace().gpus)
+        if (gpu.device == analysis.device) fmt::print("GPU {}  {}\n", gpu.device, printable(gpu.name));
+    if (analysis.devices.size() > 1)
+        fmt::print("{} GPUs did work; this is about GPU {}, which has the most kernel time\n",
+                   analysis.devices.size(), analysis.device);
+    if (analysis.range_ns)
+        fmt::print("the host spent {} in the range\n", format_ns(static_cast<double>(*analysis.range_ns)));
+    fmt::print("\n");
+    print_breakdown(analysis);
+    print_kernels(analysis);
+    print_copies(analysis);
+    print_streams(analysis);
+    print_api(analysis);
+    return kFine;
+}
+
+}  // namespace
+
+void add_analyze(Session& session) {
+    struct Options {
+        std::string file, range;
+        bool json = false;
+    };
+    const auto options = std::make_shared<Options>();
+    Subcommand command(session, "analyze", "where the time goes in a report of your own", [options] {
+        return analyze(options->file, options->range.empty() ? std::nullopt : std::optional(options->range),
+                       options->json);
+    });
+    command.required("FILE", options->file, "an .nsys-rep, or the .sqlite that nsys exports from it");
+    command.optional("--range", options->range, "only the work launched in NVTX ranges of this name");
+    command.flag("--json", options->json, "print everything as JSON");
+}
+
+}  // namespace lab

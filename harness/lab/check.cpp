@@ -1,0 +1,147 @@
+// lab check EX: builds the learner's file, runs it under its tools and grades it by what they saw.
+#include <fmt/format.h>
+
+#include "core/files.h"
+#include "core/table.h"
+#include "core/terminal.h"
+#include "core/text.h"
+#include "course/case_evidence.h"
+#include "evidence/tools.h"
+#include "lab/command.h"
+#include "lab/learner.h"
+
+namespace lab {
+
+namespace {
+
+/// The learner's file as a program of the exercise: built, run and recorded like its solution.
+Program answer_program(const Course& course, const Exercise& exercise) {
+    Program program = exercise.programs.programs[1];
+    program.name = "answer";
+    program.source = course.shown(answer_path(course, exercise));
+    return program;
+}
+
+void print_what_would_be_graded(const Exercise& exercise) {
+    for (const Finding& f : exercise.programs.findings)
+        if (f.expect[1])
+            fmt::print("  - {}: {}{}\n", f.says, f.expect[1]->text, f.unit.empty() ? "" : " " + f.unit);
+}
+
+void print_grade(const Grade& grade) {
+    using Align = Table::Align;
+    Table table({"finding", "expected", "found", "verdict"},
+                {Align::left, Align::left, Align::right, Align::left});
+    for (const GradedFinding& g : grade.findings) {
+        const Finding& f = *g.finding;
+        const std::string unit =
+            f.unit.empty() || f.unit == "share" || !g.judged.measured.value ? "" : " " + f.unit;
+        table.add({f.says, f.expect[1] ? f.expect[1]->text : "shown, not asserted",
+                   g.judged.measured.text() + unit, f.expect[1] ? verdict_mark(g.judged.verdict) : ""});
+    }
+    fmt::print("{}\n", table.text());
+    for (const GradedFinding& g : grade.findings)
+        if (g.finding->expect[1] && g.judged.verdict != Verdict::pass)
+            fmt::print("  {}: {}\n", g.finding->says, g.judged.why);
+}
+
+/// One hint, the furthest that was asked for so far: further ones are for the learner to want.
+void print_hint(const Course& course, const Course::Chosen& chosen) {
+    const std::vector<std::string>& hints = chosen.exercise->hints;
+    const auto shown =
+        static_cast<std::size_t>(progress_of(course).exercise(chosen.exercise->programs.id).hints);
+    const std::size_t index = std::min(shown == 0 ? 0 : shown - 1, hints.size() - 1);
+    fmt::print("\nhint {} of {}: {}\n", index + 1, hints.size(), hints[index]);
+}
+
+std::string next_exercise(const Course::Chosen& chosen) {
+    const auto next = static_cast<std::size_t>(chosen.exercise->number);
+    const Chapter& chapter = chosen.chapter;
+    if (next < chapter.exercises.size())
+        return fmt::format("./lab start {}/{}", chapter.short_id, chapter.exercises[next].name);
+    return fmt::format("./lab quiz {}", chapter.short_id);
+}
+
+int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict, const std::string& file) {
+    const Progress progress = progress_of(course);
+    const std::string& id = chosen.exercise->programs.id;
+    switch (verdict) {
+        case Verdict::pass:
+            progress.add(Step::passed, id);
+            fmt::print("\n{}  {}\ncompare  diff {} {}\nnext     {}\n", green("passed"), file, file,
+                       chosen.exercise->programs.programs[1].source.string(), next_exercise(chosen));
+            break;
+        case Verdict::fail:
+            progress.add(Step::failed, id);
+            print_hint(course, chosen);
+            fmt::print("{}  {}\nnext     edit it, then ./lab check {}; a further hint: ./lab hint {}\n",
+                       red("not yet"), file, short_name(chosen), short_name(chosen));
+            break;
+        case Verdict::inconclusive:
+            fmt::print(
+                "\n{}  {}: too close to call\nnext     ./lab check {} once more, with nothing else on the "
+                "GPU\n",
+                yellow("inconclusive"), file, short_name(chosen));
+            break;
+        case Verdict::not_run:
+            fmt::print(
+                "\n{}  {}: what could be graded here is right, the rest was not run, and that is no pass\n"
+                "next     ./lab doctor says what is missing\n",
+                yellow("not passed"), file);
+            break;
+    }
+    return exit_code_of(verdict);
+}
+
+int not_run_here(const Course::Chosen& chosen, const std::string& file, const std::string& what_was_done,
+                 const std::string& missing) {
+    fmt::print("{}: {}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
+               what_was_done, missing);
+    print_what_would_be_graded(*chosen.exercise);
+    fmt::print(
+        "\nnext     ./lab run {} shows starter and solution on recorded evidence; ./lab quiz {} works here\n",
+        short_name(chosen), chosen.chapter.short_id);
+    return kNothingCouldRun;
+}
+
+}  // namespace
+
+int check_answer(const Course& course, const Course::Chosen& chosen) {
+    const Exercise& exercise = *chosen.exercise;
+    const fs::path answer = answer_path(course, exercise);
+    const std::string file = course.shown(answer);
+    if (!fs::exists(answer))
+        throw Error(fmt::format("there is no {} yet. ./lab start {} makes it.", file, short_name(chosen)));
+    const Program program = answer_program(course, exercise);
+    if (!nvcc()) return not_run_here(chosen, file, "not compiled", "nvcc, the CUDA compiler, is not here");
+    try {
+        (void)build_program(course, program, announce_to_terminal);
+    } catch (const ProgramError& problem) {
+        fmt::print("{}\n", problem.what());
+        return finish(course, chosen, Verdict::fail, file);
+    }
+    if (!gpu()) return not_run_here(chosen, file, "it compiles", "there is no NVIDIA GPU here");
+    try {
+        const LiveRun live = record_live(course, program, announce_to_terminal);
+        const Evidence evidence = Evidence::open(live.evidence);
+        const Grade grade = grade_answer(exercise.programs, evidence);
+        fmt::print("\n{}  {}\n\n", bold(file), source_label(evidence.provenance(), true));
+        print_grade(grade);
+        if (fs::exists(live.report)) fmt::print("report   {}\n", course.shown(live.report));
+        return finish(course, chosen, grade.verdict, file);
+    } catch (const ProgramError& problem) {
+        fmt::print("{}\n", problem.what());
+        return finish(course, chosen, Verdict::fail, file);
+    }
+}
+
+void add_check(Session& session) {
+    const auto name = std::make_shared<std::string>();
+    Subcommand command(session, "check", "grade your answer by what the tools see", [name] {
+        const Course course = Course::find();
+        return check_answer(course, choose_exercise(course, *name));
+    });
+    command.required("EXERCISE", *name, "ch05/vector_add_pipeline, or ch05/1");
+}
+
+}  // namespace lab

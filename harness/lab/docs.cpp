@@ -1,0 +1,209 @@
+// lab docs: fills the generated blocks of the Markdown files, so that no number in them is typed by hand.
+//
+//   <!-- measured: pair -->                    the findings of the chapter's pair, from recorded evidence
+//   <!-- measured: exercise NAME -->           those of an exercise
+//   <!-- figure: pair -->                      the pair's timeline, drawn into timeline.svg beside the file
+//   <!-- diff: buggy.cu fixed.cu -->           what changes between two files
+//   <!-- output: lab run ch05 --recorded -->   what a command of lab prints
+//   <!-- chapters: -->                         the table of chapters
+//
+// Each ends with <!-- /measured --> and so on; what stands between is replaced.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "core/files.h"
+#include "core/process.h"
+#include "core/table.h"
+#include "core/text.h"
+#include "course/case_evidence.h"
+#include "draw/svg.h"
+#include "lab/command.h"
+
+namespace lab {
+
+namespace {
+
+const Announce kQuietly = [](const std::string&) {};
+
+/// Files to write, by path: the Markdown files and the figures that they show.
+using Outputs = std::map<fs::path, std::string>;
+
+struct Place {
+    const Course& course;
+    fs::path file;                   ///< the Markdown file
+    std::optional<Chapter> chapter;  ///< the chapter it belongs to, if any
+};
+
+const Chapter& chapter_of(const Place& place) {
+    if (!place.chapter)
+        throw Error(
+            fmt::format("{} belongs to no chapter, so it has no pair", place.course.shown(place.file)));
+    return *place.chapter;
+}
+
+const Case& case_of(const Place& place, const std::string& argument) {
+    const Chapter& chapter = chapter_of(place);
+    if (argument == "pair") return chapter.pair;
+    const std::string name = argument.rfind("exercise ", 0) == 0 ? argument.substr(9) : "";
+    const Exercise* exercise = chapter.exercise(name);
+    if (!exercise)
+        throw Error(fmt::format("{}: '{}' is neither 'pair' nor 'exercise NAME'",
+                                place.course.shown(place.file), argument));
+    return exercise->programs;
+}
+
+std::string measured(const Place& place, const std::string& argument) {
+    const Case& both = case_of(place, argument);
+    const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
+    using Align = Table::Align;
+    Table table({"finding", both.programs[0].name, both.programs[1].name, "asserted"},
+                {Align::left, Align::right, Align::right, Align::left});
+    for (const FindingRow& row : judge_case(both, evidence.sides[0], evidence.sides[1])) {
+        const Finding& f = *row.finding;
+        const auto cell = [&](std::size_t side) {
+            return row.sides[side].measured.text() +
+                   (f.unit.empty() || f.unit == "share" ? "" : " " + f.unit);
+        };
+        table.add({f.says, cell(0), cell(1),
+                   f.expect[0] ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text)
+                               : "shown only"});
+    }
+    return table.markdown() + "\n*" + evidence.label + "*\n";
+}
+
+std::string figure(const Place& place, const std::string& argument, Outputs& outputs) {
+    const Case& both = case_of(place, argument);
+    const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
+    std::vector<Timeline> timelines;
+    for (std::size_t side = 0; side < 2; ++side)
+        timelines.push_back(build_timeline(evidence.sides[side].trace(),
+                                           {both.programs[side].name + ".cu", evidence.label, both.range}));
+    const fs::path picture = place.course.root() / both.programs[0].source.parent_path() / "timeline.svg";
+    outputs[picture] = timeline_svg(timelines);
+    const fs::path link = picture.lexically_relative(place.file.parent_path());
+    return fmt::format(
+        "![Timeline of {} above {} on one time scale: NVTX ranges, streams, copies and idle time]({})\n",
+        both.programs[0].name, both.programs[1].name, link.string());
+}
+
+std::string difference(const Place& place, const std::string& argument) {
+    std::vector<std::string> words{"diff", "-U2", "-I",
+                                   "^//"};  // the comments at the head tell them apart in words
+    std::vector<std::string> files = split(trim(argument), ' ');
+    for (const std::string& file : files) words.insert(words.end(), {"--label", file});
+    words.insert(words.end(), files.begin(), files.end());
+    const Outcome outcome = run({.words = words, .folder = place.file.parent_path()});
+    if (outcome.exit_code != 1)
+        throw Error(fmt::format("{}: diff of {} shows nothing: {}", place.course.shown(place.file), argument,
+                                outcome.err));
+    return "```diff\n" + outcome.out + "```\n";
+}
+
+std::string output_of(const Place& place, const std::string& argument) {
+    std::vector<std::string> words = split(trim(argument), ' ');
+    if (words.empty() || words[0] != "lab")
+        throw Error(fmt::format("{}: output is of `lab` commands only", place.course.shown(place.file)));
+    words[0] = fs::read_symlink("/proc/self/exe").string();
+    const Outcome outcome = run({.words = words, .folder = place.course.root()});
+    if (outcome.exit_code != 0)
+        throw Error(fmt::format("`{}` failed: {}", argument, trim(outcome.err)), kFindingFailed);
+    return fmt::format("```console\n$ ./{}\n{}```\n", trim(argument), outcome.out);
+}
+
+std::string chapter_table(const Course& course, const fs::path& file) {
+    Table table({"chapter", "", "minutes", "exercises"},
+                {Table::Align::left, Table::Align::left, Table::Align::right, Table::Align::right});
+    for (const Chapter& chapter : course.chapters()) {
+        const fs::path link =
+            (course.root() / chapter.folder / "README.md").lexically_relative(file.parent_path());
+        table.add({fmt::format("[{}]({})", chapter.id, link.string()), chapter.title + " " + chapter.question,
+                   std::to_string(chapter.minutes), std::to_string(chapter.exercises.size())});
+    }
+    return table.markdown();
+}
+
+std::string block(const Place& place, const std::string& kind, const std::string& argument,
+                  Outputs& outputs) {
+    if (kind == "measured") return measured(place, argument);
+    if (kind == "figure") return figure(place, argument, outputs);
+    if (kind == "diff") return difference(place, argument);
+    if (kind == "output") return output_of(place, argument);
+    return chapter_table(place.course, place.file);
+}
+
+/// "<!-- measured: pair -->" as kind and argument, for the kinds there are.
+std::optional<std::pair<std::string, std::string>> opening(const std::string& line) {
+    const std::string text = trim(line);
+    for (const char* kind : {"measured", "figure", "diff", "output", "chapters"}) {
+        const std::string start = fmt::format("<!-- {}:", kind);
+        if (text.rfind(start, 0) == 0 && text.size() >= start.size() + 3 &&
+            text.substr(text.size() - 3) == "-->")
+            return std::pair{std::string(kind),
+                             trim(text.substr(start.size(), text.size() - start.size() - 3))};
+    }
+    return std::nullopt;
+}
+
+std::string filled(const Place& place, Outputs& outputs) {
+    std::string result;
+    const std::vector<std::string> lines = split(read_file(place.file), '\n');
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        result += lines[i] + (i + 1 < lines.size() ? "\n" : "");
+        const auto opened = opening(lines[i]);
+        if (!opened) continue;
+        const std::string closing = fmt::format("<!-- /{} -->", opened->first);
+        std::size_t end = i + 1;
+        while (end < lines.size() && trim(lines[end]) != closing) ++end;
+        if (end == lines.size())
+            throw Error(fmt::format("{}:{}: the block is not closed by {}", place.course.shown(place.file),
+                                    i + 1, closing));
+        result += "\n" + block(place, opened->first, opened->second, outputs) + "\n";
+        i = end - 1;
+    }
+    return result;
+}
+
+std::vector<fs::path> markdown_files(const Course& course) {
+    std::vector<fs::path> files{course.root() / "README.md"};
+    const auto add_below = [&](const fs::path& folder) {
+        if (!fs::exists(folder)) return;
+        for (const auto& entry : fs::recursive_directory_iterator(folder))
+            if (entry.path().extension() == ".md") files.push_back(entry.path());
+    };
+    add_below(course.root() / "docs");
+    for (const std::string& id : course.chapter_ids()) add_below(course.root() / id);
+    return files;
+}
+
+int docs(bool check) {
+    const Course course = Course::find();
+    Outputs outputs;
+    for (const fs::path& file : markdown_files(course)) {
+        Place place{course, file, std::nullopt};
+        const std::string top = file.lexically_relative(course.root()).begin()->string();
+        for (const std::string& id : course.chapter_ids())
+            if (id == top) place.chapter = read_chapter(course.root(), id);
+        outputs[file] = filled(place, outputs);
+    }
+    int changed = 0;
+    for (const auto& [path, contents] : outputs) {
+        if (fs::exists(path) && read_file(path) == contents) continue;
+        ++changed;
+        if (!check) write_file(path, contents);
+        fmt::print("{} {}\n", course.shown(path), check ? "is not up to date; run ./lab docs" : "written");
+    }
+    fmt::print("{} files looked at, {} {}\n", outputs.size(), changed, check ? "not up to date" : "written");
+    return check && changed ? kFindingFailed : kFine;
+}
+
+}  // namespace
+
+void add_docs(Session& session) {
+    const auto check = std::make_shared<bool>(false);
+    Subcommand command(session, "docs", "fill the generated blocks and figures of the Markdown files",
+                       [check] { return docs(*check); });
+    command.flag("--check", *check, "write nothing; fail if a block is not up to date");
+}
+
+}  // namespace lab

@@ -1,0 +1,44 @@
+#include "lab/learner.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace lab {
+
+fs::path answer_path(const Course& course, const Exercise& exercise) {
+    // As deep as the exercise's own folder, so that the build line in the file's head works there too.
+    return course.root() / "work" / *exercise.folder.begin() / exercise.folder.filename() / "answer.cu";
+}
+
+Progress progress_of(const Course& course) {
+    return Progress(course.root() / "work" / "progress.txt");
+}
+
+Course::Chosen choose_exercise(const Course& course, const std::string& name) {
+    Course::Chosen chosen = course.choose(name);
+    if (chosen.exercise) return chosen;
+    std::vector<std::string> names;
+    for (const Exercise& e : chosen.chapter.exercises)
+        names.push_back(chosen.chapter.short_id + "/" + e.name);
+    throw Error(fmt::format("'{}' is a chapter; name one of its exercises: {}", name, join(names, ", ")));
+}
+
+std::string short_name(const Course::Chosen& chosen) {
+    return chosen.chapter.short_id + "/" + chosen.exercise->name;
+}
+
+void copy_starter(const Course& course, const Exercise& exercise) {
+    std::vector<std::string> lines =
+        split(read_file(course.root() / exercise.programs.programs[0].source), '\n');
+    for (std::string& line : lines) {
+        if (line.rfind("// build:", 0) != 0 && line.rfind("// look:", 0) != 0) continue;
+        for (std::size_t at = 0; (at = line.find("starter", at)) != std::string::npos;)
+            line.replace(at, 7, "answer");
+    }
+    write_file(answer_path(course, exercise), join(lines, "\n"));
+}
+
+}  // namespace lab

@@ -1,0 +1,29 @@
+// The learner's own files: where an exercise's answer is, and what has been done so far.
+#pragma once
+
+#include <string>
+
+#include "course/course.h"
+#include "course/grade.h"
+#include "course/progress.h"
+
+namespace lab {
+
+/// work/ch05_streams/1_vector_add_pipeline/answer.cu
+[[nodiscard]] std::filesystem::path answer_path(const Course& course, const Exercise& exercise);
+
+[[nodiscard]] Progress progress_of(const Course& course);
+
+/// An exercise by name; an Error if the name is a chapter's.
+[[nodiscard]] Course::Chosen choose_exercise(const Course& course, const std::string& name);
+
+/// "ch05/vector_add_pipeline", as commands take it.
+[[nodiscard]] std::string short_name(const Course::Chosen& chosen);
+
+/// Copies the starter to the answer's path.
+void copy_starter(const Course& course, const Exercise& exercise);
+
+/// Builds, runs and grades the answer, prints all of it, and notes the result. The exit code of `lab check`.
+[[nodiscard]] int check_answer(const Course& course, const Course::Chosen& chosen);
+
+}  // namespace lab

@@ -1,0 +1,72 @@
+// lab list: what there is to learn, and how long it takes.
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/process.h"
+#include "core/table.h"
+#include "evidence/tools.h"
+#include "lab/command.h"
+#include "lab/learner.h"
+
+namespace lab {
+
+namespace {
+
+/// Whether the chapter runs live here, by looking for what it needs; ./lab doctor tries it out.
+std::string open_here(const Chapter& chapter) {
+    if (!find_program("nvidia-smi")) return "on recorded evidence";
+    const std::map<std::string, const std::optional<std::filesystem::path>&> tools{
+        {"nsys", nsys()}, {"ncu", ncu()}, {"compute-sanitizer", compute_sanitizer()}};
+    for (const std::string& need : chapter.needs)
+        if (const auto tool = tools.find(need); tool != tools.end() && !tool->second)
+            return fmt::format("on recorded evidence: no {}", need);
+    return nvcc() ? "open live" : "on recorded evidence: no nvcc";
+}
+
+int list(bool json) {
+    const Course course = Course::find();
+    const std::vector<Chapter> chapters = course.chapters();
+    if (chapters.empty()) throw Error("there is no chapter here: no folder ch*/ holds a chapter.toml");
+    const Progress progress = progress_of(course);
+    if (json) {
+        nlohmann::ordered_json all = nlohmann::ordered_json::array();
+        for (const Chapter& chapter : chapters) {
+            nlohmann::ordered_json exercises = nlohmann::ordered_json::array();
+            for (const Exercise& e : chapter.exercises)
+                exercises.push_back({{"name", e.name},
+                                     {"title", e.programs.title},
+                                     {"minutes", e.minutes},
+                                     {"state", state_of(progress.exercise(e.programs.id))}});
+            all.push_back({{"chapter", chapter.id},
+                           {"title", chapter.title},
+                           {"minutes", chapter.minutes},
+                           {"needs", chapter.needs},
+                           {"here", open_here(chapter)},
+                           {"exercises", exercises}});
+        }
+        print_json(all);
+        return kFine;
+    }
+    using Align = Table::Align;
+    Table table({"", "title", "minutes", "state"}, {Align::left, Align::left, Align::right, Align::left});
+    for (const Chapter& chapter : chapters) {
+        table.add({chapter.short_id, chapter.title, std::to_string(chapter.minutes), open_here(chapter)});
+        for (const Exercise& e : chapter.exercises)
+            table.add({fmt::format("  {}/{}", chapter.short_id, e.name), e.programs.title,
+                       std::to_string(e.minutes), state_of(progress.exercise(e.programs.id))});
+    }
+    fmt::print("{}\nstart with  ./lab run {}\n", table.text(), chapters.front().short_id);
+    return kFine;
+}
+
+}  // namespace
+
+void add_list(Session& session) {
+    const auto json = std::make_shared<bool>(false);
+    Subcommand command(session, "list", "chapters and exercises", [json] { return list(*json); });
+    command.flag("--json", *json, "print the list as JSON");
+}
+
+}  // namespace lab

@@ -1,0 +1,77 @@
+// lab: runs, checks and explains the course. ./lab builds this program when it has to and hands over to it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+#include "core/text.h"
+#include "lab/command.h"
+
+namespace {
+
+/// CLI11 says what is wrong; the nearest command there is helps more.
+int complain(const CLI::App& app, const CLI::ParseError& problem, int argc, char** argv) {
+    if (problem.get_exit_code() == 0) return app.exit(problem);
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    const std::string first = argc > 1 ? argv[1] : "";
+    const std::string near = lab::nearest(first, names);
+    const bool unknown = app.get_subcommands().empty() && !first.empty() && first[0] != '-';
+    if (unknown)
+        fmt::print(stderr, "there is no command '{}'{} ./lab help lists them.\n", lab::printable(first),
+                   near.empty() ? "." : fmt::format("; did you mean {}?", near));
+    else
+        fmt::print(stderr, "{}. ./lab {}--help lists the options.\n", problem.what(),
+                   app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ");
+    return lab::kBadInput;
+}
+
+/// Output that is lost, to a full disk for one, must not look like success.
+int cannot_write() {
+    fmt::print(stderr, "lab: the output could not be written: {}\n", std::strerror(errno));
+    return lab::kFindingFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"A hands-on course in CUDA's developer tools.", "./lab"};
+    app.require_subcommand(1);
+    lab::Session session{app};
+    lab::add_list(session);
+    lab::add_run(session);
+    lab::add_start(session);
+    lab::add_check(session);
+    lab::add_watch(session);
+    lab::add_quiz(session);
+    lab::add_report(session);
+    lab::add_tools(session);
+    lab::add_analyze(session);
+    lab::add_timeline(session);
+    lab::add_doctor(session);
+    lab::add_record(session);
+    lab::add_verify(session);
+    lab::add_docs(session);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+        return complain(app, problem, argc, argv);
+    } catch (const lab::Error& problem) {
+        fmt::print(stderr, "lab: {}\n", problem.what());
+        return problem.exit_code;
+    } catch (const std::system_error& problem) {
+        if (std::ferror(stdout)) return cannot_write();
+        fmt::print(stderr, "lab: {}\n", problem.what());
+        return lab::kFindingFailed;
+    } catch (const std::exception& problem) {
+        fmt::print(stderr,
+                   "lab: {}. This is a mistake in lab itself; please report it with the command you gave.\n",
+                   problem.what());
+        return lab::kFindingFailed;
+    }
+    if (std::fflush(stdout) != 0) return cannot_write();
+    return session.exit_code;
+}

@@ -1,0 +1,190 @@
+// lab quiz CH: questions whose answers are read off a timeline and graded by query, with a GPU or without.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/terminal.h"
+#include "core/text.h"
+#include "course/quiz.h"
+#include "lab/command.h"
+#include "lab/learner.h"
+
+namespace lab {
+
+namespace {
+
+enum class Result { right, wrong, unanswered };
+
+struct Graded {
+    const Question* question;
+    Result result;
+    std::string label;  ///< whose evidence decided
+};
+
+const char* to_string(Result result) {
+    return result == Result::right ? "right" : result == Result::wrong ? "wrong" : "unanswered";
+}
+
+std::string subject(const Chapter& chapter, const Question& question) {
+    return chapter.id + ":" + question.id;
+}
+
+std::string program_of(const Chapter& chapter, const Question& question) {
+    const Case& both =
+        question.exercise.empty() ? chapter.pair : chapter.exercise(question.exercise)->programs;
+    return both.programs[question.side].source.string();
+}
+
+void print_question(const Chapter& chapter, const Question& question, std::size_t number,
+                    const std::string& label) {
+    fmt::print("\n{} {}\n   {} · {}\n", bold(fmt::format("{}.", number)), question.asks,
+               program_of(chapter, question), label);
+    for (std::size_t i = 0; i < question.choices.size(); ++i)
+        fmt::print("   {}) {}\n", static_cast<char>('a' + i), question.choices[i]);
+}
+
+/// "id = answer" lines; empty lines and # comments are passed over. An Error names the line that is no
+/// answer.
+std::map<std::string, std::string> read_answers(const std::string& file, const Chapter& chapter) {
+    std::map<std::string, std::string> answers;
+    std::vector<std::string> ids;
+    for (const Question& q : chapter.quiz) ids.push_back(q.id);
+    const std::vector<std::string> lines = split(read_file(file), '\n');
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::string line = trim(lines[i].substr(0, lines[i].find('#')));
+        if (line.empty()) continue;
+        const std::size_t equals = line.find('=');
+        const std::string id = trim(line.substr(0, equals));
+        if (equals == std::string::npos)
+            throw Error(fmt::format("{}:{}: a line is 'question = answer'", file, i + 1));
+        if (std::find(ids.begin(), ids.end(), id) == ids.end())
+            throw Error(fmt::format("{}:{}: there is no question '{}'; there are {}", file, i + 1,
+                                    printable(id), join(ids, ", ")));
+        answers[id] = trim(line.substr(equals + 1));
+        const auto question = std::find(ids.begin(), ids.end(), id) - ids.begin();
+        try {
+            (void)parse_answer(chapter.quiz[static_cast<std::size_t>(question)], answers[id]);
+        } catch (const Error& problem) {
+            throw Error(fmt::format("{}:{}: {}: {}", file, i + 1, id, problem.what()));
+        }
+    }
+    return answers;
+}
+
+std::string ask(const Question& question) {
+    const std::string unit =
+        question.unit.empty() || question.unit == "share" ? "" : " (" + question.unit + ")";
+    fmt::print("   {}{}: ", question.choices.empty() ? "number" : "letter", unit);
+    std::fflush(stdout);
+    std::string line;
+    if (!std::getline(std::cin, line)) return "";
+    return trim(line);
+}
+
+Result grade_one(const Question& question, const QuizEvidence& evidence, const std::string& text) {
+    const double right = right_answer(question, evidence.evidence);
+    return is_right(question, parse_answer(question, text), right) ? Result::right : Result::wrong;
+}
+
+/// Asks until the answer is right or an empty line passes on: a wrong answer says where to look, never the
+/// number.
+Result ask_until_right(const Question& question, const QuizEvidence& evidence) {
+    Result result = Result::unanswered;
+    for (;;) {
+        const std::string text = ask(question);
+        if (text.empty()) return result;
+        try {
+            result = grade_one(question, evidence, text);
+        } catch (const Error& problem) {
+            if (problem.exit_code != kBadInput) throw;
+            fmt::print("   {}\n", problem.what());
+            continue;
+        }
+        if (result == Result::right) {
+            fmt::print("   {}\n", green("right"));
+            return result;
+        }
+        fmt::print("   {}  {}\n   (try again, or an empty line to go on)\n", red("not so."), question.look);
+    }
+}
+
+std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
+                            const std::map<std::string, std::string>* answers, bool quiet) {
+    std::vector<Graded> graded;
+    const bool asking = !answers && !quiet && is_interactive();
+    for (std::size_t i = 0; i < chapter.quiz.size(); ++i) {
+        const Question& question = chapter.quiz[i];
+        const QuizEvidence evidence = quiz_evidence(course, chapter, question);
+        if (!quiet) print_question(chapter, question, i + 1, evidence.label);
+        Result result = Result::unanswered;
+        if (asking) {
+            result = ask_until_right(question, evidence);
+        } else if (answers && answers->count(question.id)) {
+            result = grade_one(question, evidence, answers->at(question.id));
+            if (!quiet && result == Result::right) fmt::print("   {}\n", green("right"));
+            if (!quiet && result == Result::wrong) fmt::print("   {}  {}\n", red("not so."), question.look);
+        }
+        if (result != Result::unanswered)
+            progress_of(course).add(result == Result::right ? Step::right : Step::wrong,
+                                    subject(chapter, question));
+        graded.push_back({&question, result, evidence.label});
+    }
+    return graded;
+}
+
+int quiz(const std::string& name, const std::string& answers_file, bool json) {
+    const Course course = Course::find();
+    const Chapter chapter = course.chapter(name);
+    if (chapter.quiz.empty()) throw Error(fmt::format("{} has no quiz", chapter.short_id));
+    std::optional<std::map<std::string, std::string>> answers;
+    if (!answers_file.empty()) answers = read_answers(answers_file, chapter);
+    const std::vector<Graded> graded = ask_all(course, chapter, answers ? &*answers : nullptr, json);
+    const auto count = [&](Result result) {
+        return std::count_if(graded.begin(), graded.end(),
+                             [&](const Graded& g) { return g.result == result; });
+    };
+    const auto right = count(Result::right), wrong = count(Result::wrong), open = count(Result::unanswered);
+    if (json) {
+        nlohmann::ordered_json all{
+            {"chapter", chapter.id}, {"right", right}, {"wrong", wrong}, {"unanswered", open}};
+        all["questions"] = nlohmann::ordered_json::array();
+        for (const Graded& g : graded) {
+            nlohmann::ordered_json item{{"id", g.question->id},     {"asks", g.question->asks},
+                                        {"unit", g.question->unit}, {"choices", g.question->choices},
+                                        {"source", g.label},        {"result", to_string(g.result)}};
+            if (g.result == Result::wrong) item["look"] = g.question->look;
+            all["questions"].push_back(item);
+        }
+        print_json(all);
+    } else {
+        fmt::print("\n{} right, {} wrong, {} unanswered\n", right, wrong, open);
+        if (!answers && !is_interactive())
+            fmt::print(
+                "to answer: ./lab quiz {} in a terminal, or --answers FILE with lines 'question = answer', "
+                "for "
+                "example '{} = ...'\n",
+                chapter.short_id, chapter.quiz[0].id);
+    }
+    return wrong + open == 0 ? kFine : kFindingFailed;
+}
+
+}  // namespace
+
+void add_quiz(Session& session) {
+    struct Options {
+        std::string chapter, answers;
+        bool json = false;
+    };
+    const auto options = std::make_shared<Options>();
+    Subcommand command(session, "quiz", "questions on a chapter's timelines, graded by query",
+                       [options] { return quiz(options->chapter, options->answers, options->json); });
+    command.required("CHAPTER", options->chapter, "a chapter (ch05)");
+    command.optional("--answers", options->answers,
+                     "grade the answers in this file: lines 'question = answer'");
+    command.flag("--json", options->json, "print the questions and results as JSON");
+}
+
+}  // namespace lab

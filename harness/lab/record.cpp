@@ -1,0 +1,103 @@
+// lab record: on a GPU, records the evidence that the course is checked against everywhere else.
+#include <fmt/format.h>
+
+#include "core/files.h"
+#include "core/terminal.h"
+#include "course/case_evidence.h"
+#include "evidence/tools.h"
+#include "lab/command.h"
+
+namespace lab {
+
+namespace {
+
+struct Recording {
+    Program program;
+    bool keep_report = false;  ///< the pair's reports are published too, for the GUI
+};
+
+bool is_recorded_and_fresh(const Course& course, const Program& program) {
+    try {
+        return !is_stale(course, program, Evidence::open(course.evidence_of(program)));
+    } catch (const Error&) {
+        return false;  // none, or damaged: record it
+    }
+}
+
+std::vector<Recording> programs_of(const Course& course, const Chapter& chapter,
+                                   const std::string& exercise) {
+    std::vector<Recording> all;
+    if (exercise.empty())
+        for (const Program& p : chapter.pair.programs) all.push_back({p, true});
+    for (const Exercise& e : chapter.exercises)
+        if (exercise.empty() || e.name == exercise)
+            for (const Program& p : e.programs.programs) all.push_back({p, false});
+    for (const WrongAnswer& w : read_wrong_answers(course.root(), chapter))
+        if (exercise.empty() || w.exercise == exercise) all.push_back({w.program, false});
+    return all;
+}
+
+void record(const Course& course, const Recording& recording, const fs::path& binary) {
+    const Program& program = recording.program;
+    const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
+    const TemporaryFolder scratch;
+    const fs::path report = scratch.path() / "run.nsys-rep";
+    const RunRecord run = record_program(course, program, binary, {report, true}, announce_to_terminal);
+    const fs::path evidence = folder / program.evidence_name;
+    write_evidence(run, evidence);
+    if (recording.keep_report) replace_file(report, fs::path(evidence).replace_extension(".nsys-rep"));
+    fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
+}
+
+int record_all(const std::string& name, bool only_stale) {
+    const Course course = Course::find();
+    if (const std::string missing = missing_for_live(); !missing.empty())
+        throw Error(fmt::format("nothing can be recorded: {}. ./lab doctor says what to do.", missing),
+                    kNothingCouldRun);
+    std::vector<Recording> wanted;
+    const auto add = [&](const Chapter& chapter, const std::string& exercise) {
+        for (Recording& r : programs_of(course, chapter, exercise))
+            if (!only_stale || !is_recorded_and_fresh(course, r.program)) wanted.push_back(std::move(r));
+    };
+    if (name.empty()) {
+        for (const Chapter& chapter : course.chapters()) add(chapter, "");
+    } else {
+        const Course::Chosen chosen = course.choose(name);
+        add(chosen.chapter, chosen.exercise ? chosen.exercise->name : "");
+    }
+    if (wanted.empty()) {
+        fmt::print("no evidence is stale: nothing to record\n");
+        return kFine;
+    }
+    std::vector<Program> programs;
+    for (const Recording& r : wanted) programs.push_back(r.program);
+    const std::vector<fs::path> binaries = build_programs(course, programs, announce_to_terminal);
+    int failed = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        try {
+            record(course, wanted[i], binaries[i]);
+        } catch (const Error& problem) {
+            fmt::print(stderr, "{}\n", red(problem.what()));
+            ++failed;
+        }
+    }
+    fmt::print("{} recorded, {} failed\n", wanted.size() - static_cast<std::size_t>(failed), failed);
+    return failed ? kFindingFailed : kFine;
+}
+
+}  // namespace
+
+void add_record(Session& session) {
+    struct Options {
+        std::string name;
+        bool stale = false;
+    };
+    const auto options = std::make_shared<Options>();
+    Subcommand command(session, "record", "record evidence (on a GPU, for maintainers)",
+                       [options] { return record_all(options->name, options->stale); });
+    command.optional("NAME", options->name, "a chapter or an exercise; everything if not given");
+    command.flag("--stale", options->stale,
+                 "only what is missing, damaged or of another version of its program");
+}
+
+}  // namespace lab

@@ -1,0 +1,132 @@
+// lab run CH[/EX]: both programs of a case side by side: findings, timelines, where to look next.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/table.h"
+#include "core/terminal.h"
+#include "core/text.h"
+#include "course/case_evidence.h"
+#include "draw/palette.h"
+#include "draw/svg.h"
+#include "draw/terminal.h"
+#include "lab/command.h"
+
+namespace lab {
+
+namespace {
+
+struct RunOptions {
+    std::string name;
+    bool live = false, recorded = false, json = false;
+};
+
+using Sides = std::array<const char*, 2>;
+
+Sides sides_of(const Case& both) {
+    return {both.programs[0].name.c_str(), both.programs[1].name.c_str()};
+}
+
+std::string with_unit(const std::string& text, const std::string& unit) {
+    return unit.empty() || unit == "share" ? text : text + " " + unit;
+}
+
+void print_findings(const std::vector<FindingRow>& rows, const Sides& sides) {
+    using Align = Table::Align;
+    Table table({"finding", sides[0], sides[1], "expected", "verdict"},
+                {Align::left, Align::right, Align::right, Align::left, Align::left});
+    for (const FindingRow& row : rows) {
+        const Finding& f = *row.finding;
+        const std::string expected =
+            f.expect[0] ? f.expect[0]->text + "  |  " + f.expect[1]->text : "shown, not asserted";
+        table.add({f.says, with_unit(row.sides[0].measured.text(), f.unit),
+                   with_unit(row.sides[1].measured.text(), f.unit), expected,
+                   f.expect[0] ? verdict_mark(row.verdict) : ""});
+    }
+    fmt::print("{}", table.text());
+    for (const FindingRow& row : rows)
+        for (std::size_t side = 0; side < 2; ++side)
+            if (!row.sides[side].why.empty())
+                fmt::print("  {}, {}: {}\n", sides[side], row.finding->id, row.sides[side].why);
+}
+
+std::vector<Timeline> timelines_of(const Case& both, const CaseEvidence& evidence) {
+    std::vector<Timeline> timelines;
+    for (std::size_t side = 0; side < 2; ++side)
+        timelines.push_back(build_timeline(evidence.sides[side].trace(),
+                                           {both.programs[side].name, evidence.label, both.range}));
+    align_colours(timelines);
+    return timelines;
+}
+
+void print_timelines(const std::vector<Timeline>& timelines) {
+    const int64_t scale_ns = std::max(timelines[0].span_ns(), timelines[1].span_ns());
+    for (Timeline timeline : timelines) {
+        timeline.options.label.clear();  // it stands above the findings already
+        fmt::print("\n{}", timeline_terminal(timeline, terminal_columns(), terminal_has_colour(), scale_ns));
+    }
+}
+
+Verdict worst_of(const std::vector<FindingRow>& rows) {
+    Verdict worst = Verdict::pass;
+    for (const FindingRow& row : rows) worst = worse(worst, row.verdict);
+    return worst;
+}
+
+std::string next_step(const Course::Chosen& chosen) {
+    const Chapter& chapter = chosen.chapter;
+    if (chosen.exercise) return fmt::format("./lab start {}/{}", chapter.short_id, chosen.exercise->name);
+    return fmt::format("{}/README.md explains what you see", chapter.folder.string());
+}
+
+int run_case(const RunOptions& options) {
+    const Course course = Course::find();
+    const Course::Chosen chosen = course.choose(options.name);
+    const Case& both = chosen.programs();
+    const Source source = options.live ? Source::live : options.recorded ? Source::recorded : Source::best;
+    const CaseEvidence evidence = obtain(course, both, source, announce_to_terminal);
+    const std::vector<FindingRow> rows = judge_case(both, evidence.sides[0], evidence.sides[1]);
+    const Sides sides = sides_of(both);
+    const int exit_code = exit_code_of(worst_of(rows));
+    if (options.json) {
+        nlohmann::ordered_json json{{"chapter", chosen.chapter.id}};
+        if (chosen.exercise) json["exercise"] = chosen.exercise->name;
+        json["source"] = evidence.live ? "live" : "recorded";
+        const auto gpu_name = evidence.sides[0].provenance().find("gpu");
+        json["gpu"] = gpu_name == evidence.sides[0].provenance().end() ? "unknown" : gpu_name->second;
+        json["label"] = evidence.label;
+        json["findings"] = to_json(rows, sides);
+        print_json(json);
+        return exit_code;
+    }
+    fmt::print("{}  {}\n{}\n", bold(both.id), both.title, evidence.label);
+    if (!evidence.note.empty()) fmt::print("({})\n", evidence.note);
+    fmt::print("\n");
+    print_findings(rows, sides);
+    const std::vector<Timeline> timelines = timelines_of(both, evidence);
+    print_timelines(timelines);
+    const fs::path picture = course.root() / "build" / "figures" / (both.id + ".svg");
+    write_file(picture, timeline_svg(timelines));
+    fmt::print("\npicture  {}\n", course.shown(picture));
+    for (std::size_t side = 0; side < 2; ++side)
+        if (!evidence.reports[side].empty())
+            fmt::print("report   {}  (nsys-ui opens it)\n", course.shown(evidence.reports[side]));
+    fmt::print("next     {}\n", next_step(chosen));
+    return exit_code;
+}
+
+}  // namespace
+
+void add_run(Session& session) {
+    const auto options = std::make_shared<RunOptions>();
+    Subcommand command(session, "run", "both programs of a chapter or exercise, side by side",
+                       [options] { return run_case(*options); });
+    command.required("NAME", options->name, "a chapter (ch05) or an exercise (ch05/vector_add_pipeline)");
+    command.flag("--live", options->live, "run it here, or fail");
+    command.flag("--recorded", options->recorded, "show the recorded evidence, GPU or not");
+    command.flag("--json", options->json, "print the findings as JSON");
+    command.exclude("--live", "--recorded");
+}
+
+}  // namespace lab

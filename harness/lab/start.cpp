@@ -1,0 +1,82 @@
+// lab start, reset and hint: the learner's way into an exercise.
+#include <fmt/format.h>
+
+#include "core/files.h"
+#include "core/terminal.h"
+#include "lab/command.h"
+#include "lab/learner.h"
+
+namespace lab {
+
+namespace {
+
+void print_next(const Course& course, const Course::Chosen& chosen) {
+    fmt::print(
+        "read   {}\nedit   {}\ncheck  ./lab check {}   (or ./lab watch {}: checks whenever you save)\n",
+        (chosen.exercise->folder / "README.md").string(), course.shown(answer_path(course, *chosen.exercise)),
+        short_name(chosen), short_name(chosen));
+}
+
+int start(const std::string& name) {
+    const Course course = Course::find();
+    const Course::Chosen chosen = choose_exercise(course, name);
+    const fs::path answer = answer_path(course, *chosen.exercise);
+    if (fs::exists(answer)) {
+        fmt::print("you have started this one already; ./lab reset {} puts the starter back\n",
+                   short_name(chosen));
+    } else {
+        copy_starter(course, *chosen.exercise);
+        progress_of(course).add(Step::started, chosen.exercise->programs.id);
+        fmt::print("{}  {}, {} minutes\n", bold(short_name(chosen)), chosen.exercise->programs.title,
+                   chosen.exercise->minutes);
+    }
+    print_next(course, chosen);
+    return kFine;
+}
+
+int reset(const std::string& name) {
+    const Course course = Course::find();
+    const Course::Chosen chosen = choose_exercise(course, name);
+    const fs::path answer = answer_path(course, *chosen.exercise);
+    if (fs::exists(answer)) {
+        fs::path kept;
+        for (int i = 1; kept.empty() || fs::exists(kept); ++i) kept = answer.string() + fmt::format(".{}", i);
+        fs::rename(answer, kept);
+        fmt::print("your answer is kept as {}\n", course.shown(kept));
+    }
+    copy_starter(course, *chosen.exercise);
+    print_next(course, chosen);
+    return kFine;
+}
+
+int hint(const std::string& name) {
+    const Course course = Course::find();
+    const Course::Chosen chosen = choose_exercise(course, name);
+    const std::vector<std::string>& hints = chosen.exercise->hints;
+    const Progress progress = progress_of(course);
+    const auto shown = static_cast<std::size_t>(progress.exercise(chosen.exercise->programs.id).hints);
+    const std::size_t now = std::min(shown, hints.size() - 1);
+    if (shown < hints.size()) progress.add(Step::hint, chosen.exercise->programs.id);
+    fmt::print("hint {} of {}: {}\n", now + 1, hints.size(), hints[now]);
+    if (now + 1 < hints.size())
+        fmt::print("a further hint: ./lab hint {}\n", short_name(chosen));
+    else
+        fmt::print("that was the last one; the solution is {}\n",
+                   chosen.exercise->programs.programs[1].source.string());
+    return kFine;
+}
+
+}  // namespace
+
+void add_start(Session& session) {
+    const auto add = [&](const char* name, const char* what, int (*work)(const std::string&)) {
+        const auto exercise = std::make_shared<std::string>();
+        Subcommand command(session, name, what, [exercise, work] { return work(*exercise); });
+        command.required("EXERCISE", *exercise, "ch05/vector_add_pipeline, or ch05/1");
+    };
+    add("start", "begin an exercise: a copy of its starter for you to edit", start);
+    add("reset", "put the starter back; your answer is kept beside it", reset);
+    add("hint", "the next hint of an exercise", hint);
+}
+
+}  // namespace lab

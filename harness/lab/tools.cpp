@@ -1,0 +1,118 @@
+// lab nsys|ncu|sanitize PROGRAM: one tool on one program, its command line shown and its own output passed
+// on.
+#include <fmt/format.h>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "course/recorder.h"
+#include "evidence/tools.h"
+#include "lab/command.h"
+
+namespace lab {
+
+namespace {
+
+/// "ch05/buggy", "ch05/vector_add_pipeline/starter", or the path of a .cu file of the learner's own.
+Program program_by_name(const Course& course, const std::string& name) {
+    if (name.size() > 3 && name.substr(name.size() - 3) == ".cu") {
+        Program program;
+        const fs::path absolute = fs::absolute(name).lexically_normal();
+        if (!fs::exists(absolute)) throw Error(fmt::format("there is no file {}", name));
+        program.source = course.shown(absolute);
+        program.name = absolute.stem().string();
+        return program;
+    }
+    const std::size_t slash = name.rfind('/');
+    if (slash == std::string::npos)
+        throw Error(
+            fmt::format("'{}' names no program: give ch05/buggy, ch05/EXERCISE/starter or a .cu file", name));
+    const Course::Chosen chosen = course.choose(name.substr(0, slash));
+    const auto& programs = chosen.programs().programs;
+    const std::string side = name.substr(slash + 1);
+    for (const Program& program : programs)
+        if (program.name == side) return program;
+    throw Error(fmt::format("{} has the programs {} and {}, not '{}'", name.substr(0, slash),
+                            programs[0].name, programs[1].name, printable(side)));
+}
+
+struct ToolRequest {
+    std::string program;
+    std::string tool = "memcheck";
+    std::vector<std::string> arguments;
+};
+
+fs::path binary_for(const Course& course, const ToolRequest& request, const std::optional<fs::path>& tool,
+                    const char* tool_name) {
+    const Program program = program_by_name(course, request.program);
+    if (!gpu())
+        throw Error("there is no NVIDIA GPU here, so nothing can be run. ./lab doctor says more.",
+                    kNothingCouldRun);
+    if (!tool)
+        throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
+                    kNothingCouldRun);
+    return build_program(course, program, announce_to_terminal);
+}
+
+/// Runs a tool and shows what it says.
+int show(std::vector<std::string> words, const fs::path& binary, const std::vector<std::string>& arguments) {
+    words.push_back(binary.string());
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    announce_to_terminal(shell_line(words));
+    const Command command{.words = words, .limit = std::chrono::seconds(600)};
+    const Outcome outcome = run(command);
+    fmt::print("{}", outcome.out);
+    fmt::print(stderr, "{}", outcome.err);
+    if (outcome.timed_out || outcome.signal)
+        throw Error(fmt::format("{} did not finish: {}", words[0], describe(outcome, command)),
+                    kFindingFailed);
+    return outcome.exit_code == 0 ? kFine : kFindingFailed;
+}
+
+int run_nsys(const ToolRequest& request) {
+    const Course course = Course::find();
+    const fs::path binary = binary_for(course, request, nsys(), "nsys");
+    const fs::path report = course.root() / "build" / "reports" / (binary.stem().string() + ".nsys-rep");
+    fs::create_directories(report.parent_path());
+    const int code = show(nsys_command(*nsys(), report), binary, request.arguments);
+    fmt::print("report   {}\nnext     ./lab analyze {}\n", course.shown(report), course.shown(report));
+    return code;
+}
+
+int run_ncu(const ToolRequest& request) {
+    const Course course = Course::find();
+    const fs::path binary = binary_for(course, request, ncu(), "ncu");
+    const fs::path report = course.root() / "build" / "reports" / (binary.stem().string() + ".ncu-rep");
+    fs::create_directories(report.parent_path());
+    const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
+                           "5", "-f", "-o", report.string()},
+                          binary, request.arguments);
+    fmt::print("report   {}  (ncu --import shows it, ncu-ui opens it)\n", course.shown(report));
+    return code;
+}
+
+int run_sanitize(const ToolRequest& request) {
+    const Course course = Course::find();
+    const fs::path binary = binary_for(course, request, compute_sanitizer(), "compute-sanitizer");
+    std::vector<std::string> arguments = request.arguments;
+    if (arguments.empty() && request.program.find(".cu") == std::string::npos)
+        arguments = program_by_name(course, request.program).check_arguments;
+    return show(sanitizer_command(*compute_sanitizer(), request.tool), binary, arguments);
+}
+
+}  // namespace
+
+void add_tools(Session& session) {
+    const auto add = [&](const char* name, const char* what, int (*work)(const ToolRequest&)) {
+        const auto request = std::make_shared<ToolRequest>();
+        Subcommand command(session, name, what, [request, work] { return work(*request); });
+        command.required("PROGRAM", request->program, "ch05/buggy, ch05/EXERCISE/starter or a .cu file");
+        command.rest("ARGUMENTS", request->arguments, "for the program, after --");
+        if (std::string_view(name) == "sanitize")
+            command.one_of("--tool", request->tool, {"memcheck", "racecheck", "initcheck", "synccheck"});
+    };
+    add("nsys", "record a program with Nsight Systems", run_nsys);
+    add("ncu", "profile a program's kernels with Nsight Compute", run_ncu);
+    add("sanitize", "run a program under compute-sanitizer", run_sanitize);
+}
+
+}  // namespace lab

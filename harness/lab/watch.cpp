@@ -1,0 +1,48 @@
+// lab watch EX: checks the learner's answer whenever it is saved, until it passes.
+#include <fmt/format.h>
+
+#include "core/file_watch.h"
+#include "core/files.h"
+#include "lab/command.h"
+#include "lab/learner.h"
+
+namespace lab {
+
+namespace {
+
+int watch(const std::string& name) {
+    const Course course = Course::find();
+    const Course::Chosen chosen = choose_exercise(course, name);
+    const fs::path answer = answer_path(course, *chosen.exercise);
+    if (!fs::exists(answer)) {
+        copy_starter(course, *chosen.exercise);
+        progress_of(course).add(Step::started, chosen.exercise->programs.id);
+    }
+    FileWatch file(answer);
+    for (;;) {
+        int result = kBadInput;
+        try {
+            result = check_answer(course, chosen);
+        } catch (const Error& problem) {
+            fmt::print("{}\n", problem.what());
+        }
+        if (result == kFine) return kFine;
+        fmt::print("\nwatching {} ({}); save it to check again, Ctrl-C to end\n", course.shown(answer),
+                   file.method());
+        std::fflush(stdout);
+        while (!file.wait(std::chrono::hours(1))) {
+        }
+        fmt::print("\n");
+    }
+}
+
+}  // namespace
+
+void add_watch(Session& session) {
+    const auto name = std::make_shared<std::string>();
+    Subcommand command(session, "watch", "grade your answer whenever you save it",
+                       [name] { return watch(*name); });
+    command.required("EXERCISE", *name, "ch05/vector_add_pipeline, or ch05/1");
+}
+
+}  // namespace lab

@@ -1,0 +1,94 @@
+// Text, axis and lanes: what the pictures are made of.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "core/utf8.h"
+#include "draw/axis.h"
+#include "draw/json_text.h"
+#include "draw/lanes.h"
+#include "draw/svg_text.h"
+
+using namespace lab;
+
+TEST_CASE("Valid UTF-8 survives, broken bytes are replaced") {
+    const std::string valid = "aµ…日😀";
+    CHECK(encode_utf8(decode_utf8(valid)) == valid);
+    CHECK(decode_utf8("\x80") == U"\uFFFD");                                // continuation alone
+    CHECK(decode_utf8("\xC3") == U"\uFFFD");                                // cut short
+    CHECK(decode_utf8("\xC0\xAF") == U"\uFFFD\uFFFD");                      // overlong
+    CHECK(decode_utf8("\xE0\x80\xAF") == U"\uFFFD\uFFFD\uFFFD");            // overlong
+    CHECK(decode_utf8("\xED\xA0\x80") == U"\uFFFD\uFFFD\uFFFD");            // surrogate
+    CHECK(decode_utf8("\xF4\x90\x80\x80") == U"\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond the last
+    CHECK(decode_utf8("\xE2\x82x") == U"\uFFFD\uFFFDx");
+}
+
+TEST_CASE("One line has no control characters and nothing that reorders it") {
+    CHECK(one_line("a\x1b[1m\nb\tc\x7f") == "a[1m b c");
+    CHECK(one_line("x\u202Ey\u200Bz\u0085") == "xyz");
+}
+
+TEST_CASE("Columns count wide characters twice") {
+    CHECK(columns_of(std::string_view("aµ日")) == 4);
+    CHECK(fit_columns("日本語", 6) == "日本語");
+    CHECK(fit_columns("日本語", 5) == "日本…");
+    CHECK(fit_columns("日本語", 4) == "日…");
+    CHECK(fit_columns("abc", 0) == "");
+}
+
+TEST_CASE("Pixels are written with one decimal at most") {
+    CHECK(px(12) == "12");
+    CHECK(px(12.34) == "12.3");
+    CHECK(px(-0.01) == "0");
+}
+
+TEST_CASE("JSON text is escaped") {
+    CHECK(json_text("a\"b\\c\n\x01") == "\"a\\\"b\\\\c\\u000a\\u0001\"");
+    CHECK(json_text("\xff") == "\"\xef\xbf\xbd\"");
+}
+
+TEST_CASE("Ticks are round, in the unit of the axis") {
+    const std::vector<Tick> ticks = axis_ticks(24'500'000, 8);
+    REQUIRE(ticks.size() == 5);
+    CHECK(ticks[0].label == "0");
+    CHECK(ticks[1].ns == 5'000'000);
+    CHECK(ticks[1].label == "5 ms");
+    CHECK(ticks[4].label == "20 ms");
+    CHECK(axis_ticks(1'000'000, 8)[1].label == "0.2 ms");
+    CHECK(axis_ticks(900'000, 8)[1].label == "200 µs");
+    CHECK(axis_ticks(3'000'000'000, 8)[1].label == "0.5 s");
+    CHECK(axis_ticks(7, 8).back().label == "7 ns");
+    CHECK(axis_ticks(0, 8).size() == 1);
+    for (int64_t span = 1; span < 1'000'000'000'000; span = span * 3 + 1) {
+        const std::vector<Tick> some = axis_ticks(span, 8);
+        CHECK(some.size() <= 9);
+        CHECK(some.size() >= 2);
+        CHECK(some.back().ns <= span);
+    }
+}
+
+TEST_CASE("Lanes against brute force on random intervals") {
+    std::mt19937 random(1);
+    for (int round = 0; round < 200; ++round) {
+        std::vector<Interval> intervals;
+        for (int64_t i = 0, at = 0; i < 40; ++i) {
+            at += random() % 8;
+            intervals.push_back({at, at + static_cast<int64_t>(random() % 20)});
+        }
+        const std::vector<int> apart = lanes_apart(intervals);
+        std::vector<int64_t> lane_end;
+        for (std::size_t i = 0; i < intervals.size(); ++i) {
+            std::size_t lane = 0;
+            while (lane < lane_end.size() && lane_end[lane] > intervals[i].begin) ++lane;
+            if (lane == lane_end.size()) lane_end.push_back(0);
+            lane_end[lane] = intervals[i].end;
+            CHECK(apart[i] == static_cast<int>(lane));
+        }
+    }
+}
+
+TEST_CASE("Nested intervals share a lane, crossing ones do not") {
+    CHECK(lanes_nested({{0, 100}, {10, 50}, {20, 30}, {60, 100}}) == std::vector<int>{0, 0, 0, 0});
+    CHECK(lanes_nested({{0, 100}, {50, 150}, {100, 120}}) == std::vector<int>{0, 1, 0});
+    CHECK(lanes_nested({{0, 100}, {0, 100}, {100, 200}}) == std::vector<int>{0, 0, 0});
+}

@@ -1,0 +1,180 @@
+// nsys exports made by hand, with the table and column names of schema 3.20: for what no real sample shows.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+#include <string>
+
+#include "core/files.h"
+#include "evidence/database.h"
+#include "evidence/trace.h"
+
+namespace lab {
+
+/// Rows are added to tables that come into being with their first row, as in a real export. Processes and
+/// threads are small numbers here; the file holds what nsys makes of them.
+class HandMadeExport {
+  public:
+    struct KernelRow {
+        int64_t start, end, correlation;
+        int64_t stream = 7, device = 0, process = 1;
+        std::string name = "add";
+    };
+    struct CopyRow {
+        int64_t start, end, correlation;
+        std::string direction = "HTOD", from = "PINNED", to = "DEVICE";
+        int64_t stream = 7, device = 0, process = 1, bytes = 1000;
+    };
+    struct SetRow {
+        int64_t start, end, correlation;
+        int64_t stream = 7, device = 0, process = 1, bytes = 1000, value = 0;
+    };
+    struct CallRow {
+        int64_t start, end, correlation;
+        std::string name = "cudaLaunchKernel_v7000";
+        int64_t process = 1, thread = 1, result = 0;
+    };
+    struct RangeRow {
+        int64_t start, end;
+        std::string name;
+        int64_t process = 1, thread = 1, domain = 0;
+        bool crosses_threads = false, registered = false;
+    };
+
+    static int64_t global_process(int64_t process) { return (int64_t{1} << 48) + (process << 24); }
+    static int64_t global_thread(int64_t process, int64_t thread) { return global_process(process) + thread; }
+
+    /// `shift` moves the numbers of all enums, which differ between tools; their names do not.
+    explicit HandMadeExport(fs::path path, int64_t shift = 0)
+        : path_(std::move(path)), shift_(shift), database_(Database::create(path_)) {
+        execute("PRAGMA synchronous = OFF; BEGIN");
+        execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL)");
+        execute("CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT)");
+        execute("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.20.3')");
+        make_enum("ENUM_CUDA_MEM_KIND", "CUDA_MEMOPR_MEMORY_KIND_", kKinds);
+        make_enum("ENUM_CUDA_MEMCPY_OPER", "CUDA_MEMCPY_KIND_", kDirections);
+        make_enum("ENUM_NSYS_EVENT_TYPE", "Nvtx", kEvents);
+    }
+    ~HandMadeExport() { sqlite3_exec(database_.handle(), "COMMIT", nullptr, nullptr, nullptr); }
+    HandMadeExport(const HandMadeExport&) = delete;
+    HandMadeExport& operator=(const HandMadeExport&) = delete;
+
+    void execute(const std::string& sql) const { database_.execute(sql); }
+
+    void add(const KernelRow& k) {
+        need("CUPTI_ACTIVITY_KIND_KERNEL",
+             "start, end, deviceId, contextId, greenContextId, streamId, correlationId, globalPid, "
+             "demangledName, "
+             "shortName, mangledName, registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ, "
+             "staticSharedMemory, dynamicSharedMemory, graphNodeId");
+        insert("CUPTI_ACTIVITY_KIND_KERNEL", k.start, k.end, k.device, 1, "NULL", k.stream, k.correlation,
+               global_process(k.process), text("void " + k.name + "(int *)"), text(k.name),
+               text("_Z" + k.name), 16, 2, 1, 1, 256, 1, 1, 0, 0, "NULL");
+    }
+    void add(const CopyRow& c) {
+        need("CUPTI_ACTIVITY_KIND_MEMCPY",
+             "start, end, deviceId, streamId, correlationId, globalPid, bytes, copyKind, srcKind, dstKind, "
+             "graphNodeId");
+        insert("CUPTI_ACTIVITY_KIND_MEMCPY", c.start, c.end, c.device, c.stream, c.correlation,
+               global_process(c.process), c.bytes, number_in(kDirections, c.direction),
+               number_in(kKinds, c.from), number_in(kKinds, c.to), "NULL");
+    }
+    void add(const SetRow& s) {
+        need("CUPTI_ACTIVITY_KIND_MEMSET",
+             "start, end, deviceId, streamId, correlationId, globalPid, value, bytes, memKind");
+        insert("CUPTI_ACTIVITY_KIND_MEMSET", s.start, s.end, s.device, s.stream, s.correlation,
+               global_process(s.process), s.value, s.bytes, number_in(kKinds, "DEVICE"));
+    }
+    void add(const CallRow& c) {
+        need("CUPTI_ACTIVITY_KIND_RUNTIME", "start, end, globalTid, correlationId, nameId, returnValue");
+        insert("CUPTI_ACTIVITY_KIND_RUNTIME", c.start, c.end, global_thread(c.process, c.thread),
+               c.correlation, text(c.name), c.result);
+    }
+    void add(const RangeRow& r) {
+        need_nvtx();
+        insert("NVTX_EVENTS", r.start, r.end,
+               number_in(kEvents, r.crosses_threads ? "StartEndRange" : "PushPopRange"),
+               r.registered ? "NULL" : quoted(r.name), global_thread(r.process, r.thread),
+               r.registered ? std::to_string(text(r.name)) : "NULL", r.domain);
+    }
+    void add_domain(int64_t domain, const std::string& name, int64_t process = 1) {
+        need_nvtx();
+        insert("NVTX_EVENTS", 0, "NULL", number_in(kEvents, "DomainCreate"), quoted(name),
+               global_thread(process, 1), "NULL", domain);
+    }
+    void add_mark(int64_t at, const std::string& name) {
+        need_nvtx();
+        insert("NVTX_EVENTS", at, "NULL", number_in(kEvents, "Mark"), quoted(name), global_thread(1, 1),
+               "NULL", 0);
+    }
+    void add_diagnostic(const std::string& sentence) {
+        need("DIAGNOSTIC_EVENT", "timestamp, source, severity, text");
+        insert("DIAGNOSTIC_EVENT", 0, 1, 2, quoted(sentence));
+    }
+
+    /// A call and the kernel that it launches, far from each other in time.
+    void launch(int64_t call_at, const KernelRow& kernel, int64_t thread = 1) {
+        add(CallRow{.start = call_at,
+                    .end = call_at + 1,
+                    .correlation = kernel.correlation,
+                    .process = kernel.process,
+                    .thread = thread});
+        add(kernel);
+    }
+
+  private:
+    static constexpr std::array<const char*, 8> kKinds{
+        "PAGEABLE", "PINNED", "DEVICE", "ARRAY", "MANAGED", "DEVICE_STATIC", "MANAGED_STATIC", "UNKNOWN"};
+    static constexpr std::array<const char*, 8> kDirections{"UNKNOWN", "HTOD", "DTOH",     "DTOD",
+                                                            "HTOH",    "PTOP", "UVM_HTOD", "UVM_DTOH"};
+    static constexpr std::array<const char*, 4> kEvents{"Mark", "PushPopRange", "StartEndRange",
+                                                        "DomainCreate"};
+
+    static std::string quoted(const std::string& value) {
+        std::string sql = "'";
+        for (const char c : value) sql += c == '\'' ? std::string("''") : std::string(1, c);
+        return sql + "'";
+    }
+
+    template <class Names>
+    [[nodiscard]] int64_t number_in(const Names& names, const std::string& name) const {
+        for (std::size_t i = 0; i < names.size(); ++i)
+            if (name == names[i])
+                return static_cast<int64_t>((i * 3 + static_cast<std::size_t>(shift_)) % 41);
+        throw std::logic_error("no such enum name: " + name);
+    }
+    template <class Names>
+    void make_enum(const std::string& table, const std::string& prefix, const Names& names) {
+        execute("CREATE TABLE " + table + " (id INTEGER PRIMARY KEY, name TEXT, label TEXT)");
+        for (const char* name : names) insert(table, number_in(names, name), quoted(prefix + name), "NULL");
+    }
+    void need(const std::string& table, const std::string& columns) {
+        if (made_.insert(table).second) execute("CREATE TABLE " + table + " (" + columns + ")");
+    }
+    void need_nvtx() { need("NVTX_EVENTS", "start, end, eventType, text, globalTid, textId, domainId"); }
+
+    template <class... Cell>
+    void insert(const std::string& table, const Cell&... cell) const {
+        std::string cells;
+        ((cells += fmt::format("{}, ", cell)), ...);
+        cells.resize(cells.size() - 2);
+        execute("INSERT INTO " + table + " VALUES (" + cells + ")");
+    }
+    /// The id of a string, which is stored once.
+    int64_t text(const std::string& value) const {
+        Statement known = database_.prepare("SELECT id FROM StringIds WHERE value = ?1");
+        if (known.bind(1, value).next()) return known.integer(0);
+        Statement row = database_.prepare("INSERT INTO StringIds (value) VALUES (?1) RETURNING id");
+        row.bind(1, value).next();
+        return row.integer(0);
+    }
+
+    fs::path path_;
+    int64_t shift_;
+    Database database_;
+    std::set<std::string> made_;
+};
+
+}  // namespace lab

@@ -1,0 +1,158 @@
+#include "evidence/ncu_csv.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+using namespace lab;
+
+namespace {
+
+std::string sample(const std::string& name) {
+    return read_file(fs::path(LAB_SAMPLES) / name);
+}
+
+/// A table of one launch as ncu writes it, made by hand; the metric's name, unit and value are given.
+std::string table(const std::string& metric, const std::string& unit, const std::string& value,
+                  const std::string& id = "0") {
+    return "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\","
+           "\"Block Size\",\"Grid Size\",\"Device\",\"CC\",\"" +
+           metric + "\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"" + unit + "\"\n\"" + id +
+           "\",\"1\",\"p\",\"127.0.0.1\",\"k(int)\",\"1\",\"7\",\"(1, 1, 1)\",\"(1, 1, "
+           "1)\",\"0\",\"9.0\",\"" +
+           value + "\"\n";
+}
+
+NcuMetric only_row(const std::string& text) {
+    const auto rows = parse_ncu_csv(text, {"m"});
+    REQUIRE(rows.size() == 1);
+    return rows[0];
+}
+
+}  // namespace
+
+TEST_CASE("ncu: a wanted metric is read for every launch, with its unit") {
+    const auto rows = parse_ncu_csv(sample("ncu_2025.3_raw.csv"), {"dram__bytes.sum"});
+    REQUIRE(rows.size() == 13);
+    CHECK(rows[0].launch == 0);
+    CHECK(rows[0].kernel == "partial_reduce(const float *, unsigned long, float *)");
+    CHECK(rows[0].metric == "dram__bytes.sum");
+    CHECK(rows[0].unit == "byte");
+    CHECK(rows[0].number() == 5120);
+    CHECK(rows[11].launch == 11);
+    CHECK(rows[11].number() == 371'040'256);
+}
+
+TEST_CASE("ncu: metrics come in the order asked for, launch by launch") {
+    const auto rows = parse_ncu_csv(sample("ncu_2025.3_raw.csv"),
+                                    {"sm__warps_active.avg.pct_of_peak_sustained_active", "dram__bytes.avg"});
+    REQUIRE(rows.size() == 26);
+    CHECK(rows[6].launch == 3);
+    CHECK(rows[6].number() == 77.64);
+    CHECK(rows[6].unit == "%");
+    CHECK(rows[7].number() == 4'168'261.33);
+}
+
+TEST_CASE("ncu: without a wish, every metric is kept, texts too") {
+    const auto rows = parse_ncu_csv(sample("ncu_2025.3_raw.csv"), {});
+    CHECK(rows.size() == 13 * 11);
+    const auto text = std::find_if(
+        rows.begin(), rows.end(), [](const NcuMetric& m) { return m.metric == "launch__func_cache_config"; });
+    REQUIRE(text != rows.end());
+    CHECK(text->value == "CachePreferNone");
+    CHECK_THROWS_WITH_AS((void)text->number(), doctest::Contains("'CachePreferNone', which is no number"),
+                         Error);
+}
+
+TEST_CASE("ncu: the program's own output before the table is passed over") {
+    const auto rows = parse_ncu_csv(sample("ncu_2025.3_interleaved.csv"), {"launch__registers_per_thread"});
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[1].kernel == "single_thread_sum(const float *, float *)");
+    CHECK(rows[1].number() == 30);
+}
+
+TEST_CASE("ncu: the program's own output between the rows is passed over") {
+    std::string text;
+    for (const std::string& line : split(sample("ncu_2025.3_raw.csv"), '\n'))
+        text += line + "\nsum: 1\n\"quoted\",\"cells\"\n\"no end\n\n==PROF== note\n";
+    CHECK(parse_ncu_csv(text, {"dram__bytes.sum"}).size() == 13);
+}
+
+TEST_CASE("ncu: a table of the program's own is no table of ncu") {
+    std::string fake = "\"ID\"";
+    for (int i = 0; i < 12; ++i) fake += ",\"column\"";
+    CHECK(only_row(fake + "\n" + table("m", "", "5")).number() == 5);
+    CHECK_THROWS_WITH_AS((void)parse_ncu_csv(fake, {"m"}), doctest::Contains("no table"), Error);
+}
+
+TEST_CASE("ncu: a line of the program's own that looks like a row is none without a launch number") {
+    const std::string row = "\"total\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"9\"\n";
+    CHECK(only_row(table("m", "", "5") + row).number() == 5);
+}
+
+TEST_CASE("ncu: cells may hold commas, quotes and nothing, and lines may end as on Windows") {
+    std::string text = table("m", "", "1,234,567.5");
+    text.replace(text.find("k(int)"), 6, "k<\"\"a,b\"\">(int)");
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2)
+        text.insert(at, 1, '\r');
+    const NcuMetric row = only_row(text);
+    CHECK(row.kernel == "k<\"a,b\">(int)");
+    CHECK(row.number() == 1'234'567.5);
+    CHECK(only_row(table("m", "", "5", "1,234")).launch == 1234);
+}
+
+TEST_CASE("ncu: numbers are read in full or not at all") {
+    CHECK(NcuMetric{0, "k", "m", "", "-1.5e3"}.number() == -1500);
+    for (const char* value : {"", "n/a", "5 %", "(1, 1, 1)", "0x10", "nan", "inf", "-"}) {
+        CAPTURE(value);
+        CHECK_THROWS_AS((void)NcuMetric({0, "k", "m", "", value}).number(), Error);
+    }
+}
+
+TEST_CASE("ncu: what is not there is never a zero") {
+    CHECK_THROWS_WITH_AS((void)parse_ncu_csv(sample("ncu_2025.3_raw.csv"), {"dram__bytes.typo"}),
+                         doctest::Contains("no column 'dram__bytes.typo'"), Error);
+    CHECK_THROWS_WITH_AS((void)parse_ncu_csv(table("m", "", "n/a"), {"m"}), doctest::Contains("'n/a'"),
+                         Error);
+    CHECK_THROWS_WITH_AS((void)parse_ncu_csv(table("m", "", ""), {"m"}), doctest::Contains("no value for m"),
+                         Error);
+    CHECK(parse_ncu_csv(table("m", "", "n/a"), {}).size() == 1);
+}
+
+TEST_CASE("ncu: no table is an error that repeats what ncu says") {
+    CHECK_THROWS_WITH_AS((void)parse_ncu_csv(sample("ncu_2025.3_no_such_metric.txt"), {"no_such_metric"}),
+                         doctest::Contains("==ERROR== Failed to find metric"), Error);
+    CHECK_THROWS_WITH_AS((void)parse_ncu_csv("", {"m"}), doctest::Contains("no line begins with \"ID\""),
+                         Error);
+    CHECK_THROWS_AS((void)parse_ncu_csv("==PROF== Connected\nhello\n", {}), Error);
+}
+
+TEST_CASE("ncu: a table without a launch, or without its row of units, is an error") {
+    const std::string text = table("m", "", "5");
+    const std::size_t units = text.find("\n\"\"") + 1, row = text.find("\n\"0\"") + 1;
+    CHECK_THROWS_WITH_AS((void)parse_ncu_csv(text.substr(0, row), {"m"}),
+                         doctest::Contains("no kernel was profiled"), Error);
+    CHECK_THROWS_AS((void)parse_ncu_csv(text.substr(0, units), {"m"}), Error);
+    CHECK_THROWS_WITH_AS((void)parse_ncu_csv(text.substr(0, units) + text.substr(row), {"m"}),
+                         doctest::Contains("row of units"), Error);
+}
+
+TEST_CASE("ncu: a table cut short never loses a launch in silence") {
+    const std::string text = sample("ncu_2025.3_raw.csv");
+    const std::size_t whole = parse_ncu_csv(text, {"dram__bytes.sum"}).size();
+    for (std::size_t length = 0; length < text.size(); length += 7) {
+        CAPTURE(length);
+        const std::string cut = text.substr(0, length);
+        const bool mid_line = !cut.empty() && cut.back() != '\n' && text[length] != '\n';
+        try {
+            const std::size_t rows = parse_ncu_csv(cut, {"dram__bytes.sum"}).size();
+            REQUIRE(rows < whole);
+            REQUIRE_FALSE(mid_line);
+        } catch (const Error&) {
+        }
+    }
+}

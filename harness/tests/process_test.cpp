@@ -1,0 +1,173 @@
+#include "core/process.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+using namespace lab;
+using namespace std::chrono_literals;
+
+namespace {
+
+Outcome shell(const std::string& script, std::chrono::seconds limit = 20s) {
+    return run({.words = {"sh", "-c", script}, .limit = limit});
+}
+
+/// Seconds that something takes.
+template <class Work>
+double seconds_of(const Work& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Is the process gone within a second? A killed one may wait a moment for its new parent to bury it.
+bool is_gone(pid_t pid) {
+    for (int i = 0; i < 100; ++i) {
+        const std::string stat = "/proc/" + std::to_string(pid) + "/stat";
+        if (::kill(pid, 0) != 0 || !fs::exists(stat) || read_file(stat).find(") Z ") != std::string::npos)
+            return true;
+        std::this_thread::sleep_for(10ms);
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("both outputs and the exit code come back") {
+    const Outcome outcome = shell("echo to out; echo to err >&2; exit 3");
+    CHECK(outcome.out == "to out\n");
+    CHECK(outcome.err == "to err\n");
+    CHECK(outcome.exit_code == 3);
+    CHECK(outcome.signal == 0);
+    CHECK_FALSE(outcome.timed_out);
+    CHECK(describe(outcome, {}) == "exit code 3");
+}
+
+TEST_CASE("words reach the program as they are") {
+    const Outcome outcome = run({.words = {"printf", "<%s>", "a b", "", "$HOME", "*", "'\"\n"}});
+    CHECK(outcome.out == "<a b><><$HOME><*><'\"\n>");
+}
+
+TEST_CASE("output keeps its zero bytes") {
+    CHECK(shell("printf 'a\\000b'").out == std::string("a\0b", 3));
+}
+
+TEST_CASE("a signal reads as a shell says it") {
+    const Outcome outcome = shell("kill -SEGV $$");
+    CHECK(outcome.signal == SIGSEGV);
+    CHECK(outcome.exit_code == 128 + SIGSEGV);
+    CHECK(describe(outcome, {}) == "killed by signal 11");
+}
+
+TEST_CASE("a program has no input to wait for") {
+    CHECK(run({.words = {"cat"}, .limit = 5s}).exit_code == 0);
+}
+
+TEST_CASE("megabytes on both outputs at once do not jam") {
+    const Outcome outcome = shell(
+        "head -c 3000000 /dev/zero & head -c 3000000 /dev/zero >&2; wait; head -c 500000 /dev/zero >&2");
+    CHECK_FALSE(outcome.timed_out);
+    CHECK(outcome.out.size() == 3'000'000);
+    CHECK(outcome.err.size() == 3'500'000);
+}
+
+TEST_CASE("the time limit ends a program and keeps what it said before") {
+    const Command command{.words = {"sh", "-c", "echo before; sleep 60; echo after"}, .limit = 1s};
+    Outcome outcome;
+    CHECK(seconds_of([&] { outcome = run(command); }) < 10);
+    CHECK(outcome.timed_out);
+    CHECK(outcome.out == "before\n");
+    CHECK(outcome.signal == SIGKILL);
+    CHECK(describe(outcome, command) == "stopped after 1 s");
+}
+
+TEST_CASE("the time limit also ends what the program started") {
+    Outcome outcome;
+    CHECK(seconds_of([&] {
+              outcome = shell("sh -c 'sleep 60; true' & echo $!; sleep 60 & echo $!; wait", 1s);
+          }) < 10);
+    CHECK(outcome.timed_out);
+    const std::vector<std::string> children = split(trim(outcome.out), '\n');
+    REQUIRE(children.size() == 2);
+    for (const std::string& child : children) CHECK(is_gone(std::stoi(child)));
+}
+
+TEST_CASE("the time limit holds for a program that closes its outputs") {
+    Outcome outcome;
+    CHECK(seconds_of([&] { outcome = shell("exec >&- 2>&-; sleep 8", 1s); }) < 6);
+    CHECK(outcome.timed_out);
+    CHECK(shell("exec >&- 2>&-; exit 5").exit_code == 5);
+}
+
+TEST_CASE("a program that is not there is an error that names it") {
+    CHECK_THROWS_WITH_AS((void)run({.words = {"no-such-program"}}),
+                         doctest::Contains("no-such-program could not be started"), Error);
+    try {
+        (void)run({.words = {"/no/such/program"}});
+    } catch (const Error& error) {
+        CHECK(error.exit_code == kNothingCouldRun);
+    }
+    const TemporaryFolder folder;
+    write_file(folder.path() / "text", "no program");
+    CHECK_THROWS_AS((void)run({.words = {(folder.path() / "text").string()}}), Error);
+}
+
+TEST_CASE("a folder that is not there is not blamed on the program") {
+    CHECK_THROWS_WITH_AS((void)run({.words = {"true"}, .folder = "/no/such/folder"}),
+                         doctest::Contains("/no/such/folder"), Error);
+}
+
+TEST_CASE("the environment is ours, or replaced as a whole") {
+    ::setenv("LAB_TEST_VARIABLE", "ours", 1);
+    CHECK(shell("echo $LAB_TEST_VARIABLE").out == "ours\n");
+    const Outcome replaced = run({.words = {"env"}, .environment = std::vector<std::string>{"A=1", "B=x y"}});
+    CHECK(replaced.out == "A=1\nB=x y\n");
+    CHECK(run({.words = {"env"}, .environment = std::vector<std::string>{}}).out.empty());
+}
+
+TEST_CASE("a command runs in its folder, and finds programs there") {
+    const TemporaryFolder folder;
+    write_file(folder.path() / "say.sh", "#!/bin/sh\npwd\n");
+    fs::permissions(folder.path() / "say.sh", fs::perms::owner_all);
+    const Outcome outcome = run({.words = {"./say.sh"}, .folder = folder.path()});
+    CHECK(fs::equivalent(trim(outcome.out), folder.path()));
+}
+
+TEST_CASE("many runs leave no file open and no process behind") {
+    const auto open_files = [] {
+        const fs::directory_iterator entries("/proc/self/fd");
+        return std::distance(fs::begin(entries), fs::end(entries));
+    };
+    const auto before = open_files();
+    for (int i = 0; i < 20; ++i) (void)run({.words = {"true"}});
+    try {
+        (void)run({.words = {"no-such-program"}});
+    } catch (const Error&) {
+    }
+    CHECK(open_files() == before);
+}
+
+TEST_CASE("a program is found in PATH, a folder or a text is not") {
+    const std::string before = std::getenv("PATH");
+    const TemporaryFolder folder;
+    fs::create_directory(folder.path() / "a-folder");
+    write_file(folder.path() / "a-text", "");
+    write_file(folder.path() / "a-program", "#!/bin/sh\n");
+    fs::permissions(folder.path() / "a-program", fs::perms::owner_all);
+    ::setenv("PATH", ("::/no/such/folder:" + folder.path().string()).c_str(), 1);
+    CHECK(find_program("a-program") == folder.path() / "a-program");
+    CHECK_FALSE(find_program("a-folder"));
+    CHECK_FALSE(find_program("a-text"));
+    CHECK_FALSE(find_program("no-such-program"));
+    ::setenv("PATH", before.c_str(), 1);
+    CHECK(find_program("sh"));
+}

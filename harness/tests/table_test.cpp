@@ -1,0 +1,53 @@
+#include "core/table.h"
+
+#include <doctest/doctest.h>
+
+#include "core/text.h"
+
+using namespace lab;
+
+namespace {
+
+Table measured() {
+    Table table({"finding", "value"}, {Table::Align::left, Table::Align::right});
+    table.add({"streams", "4"});
+    table.add({"wall time", "12.5 µs"});
+    return table;
+}
+
+}  // namespace
+
+TEST_CASE("columns are as wide as their widest cell") {
+    CHECK(measured().text() ==
+          "  finding      value\n"
+          "  ─────────  ───────\n"
+          "  streams          4\n"
+          "  wall time  12.5 µs\n");
+}
+
+TEST_CASE("lines end with their last letter, whatever the indent") {
+    Table table({"a", "long header"});
+    table.add({"1", ""});
+    CHECK(table.text(0) == "a  long header\n─  ───────────\n1\n");
+    for (const std::string& line : split(table.text(7), '\n')) CHECK((line.empty() || line.back() != ' '));
+}
+
+TEST_CASE("a row that is too short is filled, one that is too long is cut") {
+    Table table({"a", "b"});
+    CHECK(table.empty());
+    table.add({"1"});
+    table.add({"1", "2", "3"});
+    CHECK_FALSE(table.empty());
+    CHECK(table.markdown() == "| a | b |\n| --- | --- |\n| 1 |  |\n| 1 | 2 |\n");
+}
+
+TEST_CASE("Markdown keeps the alignment and its own bars") {
+    CHECK(measured().markdown() ==
+          "| finding | value |\n"
+          "| --- | ---: |\n"
+          "| streams | 4 |\n"
+          "| wall time | 12.5 µs |\n");
+    Table bars({"sql"});
+    bars.add({"a || b"});
+    CHECK(bars.markdown() == "| sql |\n| --- |\n| a \\|\\| b |\n");
+}

@@ -1,0 +1,158 @@
+#include "core/text.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "core/process.h"
+
+using namespace lab;
+
+TEST_CASE("durations take the unit that suits them") {
+    CHECK(format_ns(0) == "0 ns");
+    CHECK(format_ns(1) == "1 ns");
+    CHECK(format_ns(999) == "999 ns");
+    CHECK(format_ns(999.6) == "1 µs");
+    CHECK(format_ns(1'000) == "1 µs");
+    CHECK(format_ns(15'872) == "15.9 µs");
+    CHECK(format_ns(24'498'926) == "24.5 ms");
+    CHECK(format_ns(999'999'999) == "1 s");
+    CHECK(format_ns(1.5e9) == "1.5 s");
+    CHECK(format_ns(7.2e12) == "7200 s");
+    CHECK(format_ns(-2'500) == "-2.5 µs");
+    CHECK(format_ns(std::nan("")) == "n/a ns");
+}
+
+TEST_CASE("sizes are decimal") {
+    CHECK(format_bytes(0) == "0 B");
+    CHECK(format_bytes(999) == "999 B");
+    CHECK(format_bytes(1'024) == "1.02 kB");
+    CHECK(format_bytes(400'000'000) == "400 MB");
+    CHECK(format_bytes(1.2e12) == "1200 GB");
+}
+
+TEST_CASE("numbers have no more digits than they need") {
+    CHECK(format_number(0) == "0");
+    CHECK(format_number(-0.0) == "0");
+    CHECK(format_number(4) == "4");
+    CHECK(format_number(0.5) == "0.5");
+    CHECK(format_number(1.0 / 3) == "0.3333");
+    CHECK(format_number(2.0 / 3, 2) == "0.67");
+    CHECK(format_number(-12.3456) == "-12.35");
+    CHECK(format_number(0.000123456) == "0.0001235");
+    CHECK(format_number(0.99999) == "1");
+    CHECK(format_number(9.9996) == "10");
+    CHECK(format_number(1000) == "1000");
+    CHECK(format_number(1'234'567) == "1234567");
+    CHECK(format_number(std::nan("")) == "n/a");
+    CHECK(format_number(std::numeric_limits<double>::infinity()) == "n/a");
+}
+
+TEST_CASE("numbers come back within half a digit of the last one shown") {
+    std::mt19937 random(3);
+    std::uniform_real_distribution<double> exponent(-9, 9);
+    for (int i = 0; i < 2000; ++i) {
+        const double value = std::pow(10, exponent(random));
+        CAPTURE(value);
+        REQUIRE(std::stod(format_number(value)) == doctest::Approx(value).epsilon(0.0006));
+    }
+}
+
+TEST_CASE("a name from a stranger cannot steer the terminal") {
+    CHECK(printable("kernel<float>(int)") == "kernel<float>(int)");
+    CHECK(printable("12 µs …\xc2\xa0") == "12 µs …\xc2\xa0");
+    CHECK(printable("a\nb\tc") == "a b c");
+    CHECK(printable("\x1b[31mred\x1b[0m") == "[31mred[0m");
+    CHECK(printable("a\rb\x7f") == "ab");
+    CHECK(printable(std::string_view("a\0b", 3)) == "ab");
+    const std::string one_byte_escape = "\xc2\x9b";  // U+009B begins a sequence as ESC [ does
+    CHECK(printable(one_byte_escape + "31m") == "31m");
+    CHECK(printable("\x9b"
+                    "31m") == "\uFFFD31m");
+    for (int byte = 0; byte < 256; ++byte) {
+        const std::string safe = printable(std::string{'a', static_cast<char>(byte), 'b'});
+        CAPTURE(byte);
+        CHECK(
+            std::none_of(safe.begin(), safe.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; }));
+    }
+}
+
+TEST_CASE("width counts characters, not bytes") {
+    CHECK(display_width("") == 0);
+    CHECK(display_width("abc") == 3);
+    CHECK(display_width("µs … ─") == 6);
+    CHECK(display_width("\x1b[31mred\x1b[0m") == 3);
+    CHECK(display_width("\x1b[31") == 0);
+}
+
+TEST_CASE("a long text is cut where a character ends") {
+    CHECK(shorten("abcdef", 6) == "abcdef");
+    CHECK(shorten("abcdefg", 6) == "abcde…");
+    CHECK(shorten("µµµµ", 3) == "µµ…");
+    CHECK(shorten("ab", 1) == "…");
+    CHECK(shorten("ab", 0).empty());
+    CHECK(shorten("", 0).empty());
+    for (std::size_t width = 0; width < 12; ++width)
+        CHECK(display_width(shorten("aµb…c─dé", width)) <= width);
+}
+
+TEST_CASE("text splits at every separator and joins again") {
+    CHECK(split("", ',') == std::vector<std::string>{""});
+    CHECK(split("a", ',') == std::vector<std::string>{"a"});
+    CHECK(split(",a,,b,", ',') == std::vector<std::string>{"", "a", "", "b", ""});
+    CHECK(join(split(",a,,b,", ','), ",") == ",a,,b,");
+    CHECK(join({}, ", ").empty());
+    CHECK(join({"a"}, ", ") == "a");
+    CHECK(join({"a", "b"}, ", ") == "a, b");
+}
+
+TEST_CASE("white space goes from both ends only") {
+    CHECK(trim(" \t\r\na b\n ") == "a b");
+    CHECK(trim(" \n").empty());
+    CHECK(trim("").empty());
+    CHECK(trim("a") == "a");
+}
+
+TEST_CASE("a shell reads a printed command back as the same words") {
+    CHECK(shell_line({"nsys", "profile", "--trace=cuda,nvtx", "-o", "a/b.nsys-rep"}) ==
+          "nsys profile --trace=cuda,nvtx -o a/b.nsys-rep");
+    CHECK(shell_line({"./a program", ""}) == "'./a program' ''");
+
+    std::mt19937 random(11);
+    const std::string letters = "ab '\"\\$`!*?[]{}()<>|&;#~=-\n\t%^@,.:+µ";
+    std::uniform_int_distribution<std::size_t> letter(0, letters.size() - 1), length(0, 8);
+    std::vector<std::string> words{"printf", "%s\\037"};
+    for (int i = 0; i < 200; ++i) {
+        std::string word;
+        for (std::size_t n = length(random); n > 0; --n) word += letters[letter(random)];
+        words.push_back(word);
+    }
+    std::string expected;
+    for (std::size_t i = 2; i < words.size(); ++i) expected += words[i] + "\037";
+    CHECK(run({.words = {"sh", "-c", shell_line(words)}}).out == expected);
+}
+
+TEST_CASE("a program's name with = in it is no assignment") {
+    CHECK(shell_line({"a=b", "c=d"}) == "'a=b' c=d");
+}
+
+TEST_CASE("now is a date and a time in UTC") {
+    std::string shape = utc_now();
+    CHECK(shape.substr(0, 2) == "20");
+    for (char& c : shape) c = c >= '0' && c <= '9' ? '0' : c;
+    CHECK(shape == "0000-00-00T00:00:00Z");
+}
+
+TEST_CASE("the nearest word is suggested, or none") {
+    const std::vector<std::string> names{"vector_add_pipeline", "pageable_async", "priority"};
+    CHECK(nearest("priorty", names) == "priority");
+    CHECK(nearest("vector_add", names).empty());
+    CHECK(nearest("vector_add_piplin", names) == "vector_add_pipeline");
+    CHECK(nearest("pageable-async", names) == "pageable_async");
+    CHECK(nearest("something else", names).empty());
+    CHECK(nearest("ch04", {"ch05", "ch07"}) == "ch05");
+    CHECK(nearest("x", {}).empty());
+}

@@ -1,0 +1,185 @@
+#include "evidence/trace_reader.h"
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "evidence/analysis.h"
+#include "evidence/views.h"
+#include "hand_made_export.h"
+#include "random_trace.h"
+
+using namespace lab;
+
+namespace {
+
+using Made = HandMadeExport;
+
+template <class Fill>
+Trace read_back(const Fill& fill) {
+    const TemporaryFolder folder;
+    {
+        HandMadeExport made(folder.path() / "export.sqlite");
+        fill(made);
+    }
+    const Database database = Database::open_untrusted(folder.path() / "export.sqlite");
+    create_views(database);
+    return read_trace(database);
+}
+
+/// An export that holds a trace, but for what nsys numbers by itself.
+void fill_from(const Trace& trace, HandMadeExport& made) {
+    constexpr const char* kWord[] = {"HTOD", "DTOH", "DTOD", "HTOH", "", "UNKNOWN"};
+    for (const Kernel& k : trace.kernels)
+        made.add(Made::KernelRow{k.start_ns, k.end_ns, k.correlation, k.stream, k.device, k.process,
+                                 trace.name_of(k.name)});
+    for (const Copy& c : trace.copies) {
+        if (c.direction == Direction::set)
+            made.add(
+                Made::SetRow{c.start_ns, c.end_ns, c.correlation, c.stream, c.device, c.process, c.bytes});
+        else
+            made.add(Made::CopyRow{c.start_ns, c.end_ns, c.correlation, kWord[static_cast<int>(c.direction)],
+                                   c.from == "pinned" ? "PINNED" : "DEVICE", "DEVICE", c.stream, c.device,
+                                   c.process, c.bytes});
+    }
+    for (const ApiCall& a : trace.api_calls)
+        made.add(Made::CallRow{a.start_ns, a.end_ns, a.correlation, trace.name_of(a.name) + "_v7000",
+                               a.process, a.thread, a.result});
+    for (const Range& r : trace.ranges)
+        made.add(Made::RangeRow{r.start_ns, r.end_ns, r.name, r.process, r.thread, 0, r.crosses_threads});
+}
+
+}  // namespace
+
+TEST_CASE("reader: every field of every record") {
+    const Trace trace = read_back([](Made& made) {
+        made.add(Made::KernelRow{10, 20, 3, 7, 1, 2, "add"});
+        made.add(Made::CopyRow{30, 40, 4, "DTOH", "DEVICE", "PAGEABLE", 8, 1, 2, 500});
+        made.add(Made::SetRow{20, 25, 5, 9, 1, 2, 64});
+        made.add(Made::CallRow{1, 2, 3, "cudaLaunchKernel_v7000", 2, 6, 98});
+        made.add_domain(4, "library", 2);
+        made.add(Made::RangeRow{0, 9, "phase", 2, 6, 4});
+    });
+    REQUIRE(trace.kernels.size() == 1);
+    const Kernel& k = trace.kernels[0];
+    CHECK(k.start_ns == 10);
+    CHECK(k.end_ns == 20);
+    CHECK(k.stream == 7);
+    CHECK(k.device == 1);
+    CHECK(k.correlation == 3);
+    CHECK(k.process == Made::global_process(2));
+    CHECK(trace.name_of(k.name) == "add");
+
+    REQUIRE(trace.copies.size() == 2);
+    CHECK(trace.copies[0].direction == Direction::set);
+    CHECK(trace.copies[0].bytes == 64);
+    CHECK(trace.copies[0].from.empty());
+    CHECK(trace.copies[1].direction == Direction::device_to_host);
+    CHECK(trace.copies[1].from == "device");
+    CHECK(trace.copies[1].to == "pageable");
+    CHECK(trace.copies[1].bytes == 500);
+    CHECK(trace.copies[1].stream == 8);
+
+    REQUIRE(trace.api_calls.size() == 1);
+    CHECK(trace.name_of(trace.api_calls[0].name) == "cudaLaunchKernel");
+    CHECK(trace.api_calls[0].process == Made::global_process(2));
+    CHECK(trace.api_calls[0].thread == Made::global_thread(2, 6));
+    CHECK(trace.api_calls[0].result == 98);
+
+    REQUIRE(trace.ranges.size() == 1);
+    CHECK(trace.ranges[0].name == "phase");
+    CHECK(trace.ranges[0].domain == "library");
+    CHECK(trace.ranges[0].thread == Made::global_thread(2, 6));
+    CHECK_FALSE(trace.ranges[0].crosses_threads);
+}
+
+TEST_CASE("reader: records come in time order, whatever the order of the file") {
+    const Trace trace = read_back([](Made& made) {
+        for (const int64_t start : {30, 10, 20}) {
+            made.launch(start, {start, start + 5, start});
+            made.add(Made::CopyRow{start, start + 5, start});
+            made.add(Made::RangeRow{start, start + 5, "a"});
+        }
+        made.add(Made::SetRow{15, 16, 4});
+    });
+    const auto in_order = [](const auto& all) {
+        return std::is_sorted(all.begin(), all.end(),
+                              [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+    };
+    CHECK(in_order(trace.kernels));
+    CHECK(in_order(trace.copies));
+    CHECK(in_order(trace.api_calls));
+    CHECK(in_order(trace.ranges));
+    CHECK(trace.copies[1].direction == Direction::set);
+}
+
+TEST_CASE("reader: the real sample") {
+    const Database database = Database::open_untrusted(fs::path(LAB_SAMPLES) / "nsys_2025.3_fixed.sqlite");
+    create_views(database);
+    const Trace trace = read_trace(database);
+    CHECK(trace.kernels.size() == 407);
+    CHECK(trace.copies.size() == 12);
+    CHECK(trace.api_calls.size() == 849);
+    CHECK(trace.ranges.size() == 2);
+    REQUIRE(trace.gpus.size() == 1);
+    CHECK(trace.gpus[0].name == "NVIDIA H200");
+    const Analysis a = analyse(trace, "normalise");
+    CHECK(a.compute_ns + a.copy_only_ns + a.gpu_idle_ns == a.span_ns);
+    CHECK(a.idle.host_wait_ns + a.idle.kernel_wait_ns + a.idle.other_ns == a.gpu_idle_ns);
+    CHECK(*a.kernel_concurrency() > 0.15);
+    CHECK(a.streams.size() == 4);
+    CHECK(a.kernels.size() == 3);
+}
+
+TEST_CASE("reader: a record that ends before it starts is damage, and is said") {
+    const auto damaged = [](const auto& row, const char* what) {
+        CHECK_THROWS_WITH_AS((void)read_back([&](Made& made) {
+                                 made.launch(0, {10, 20, 1});
+                                 made.add(row);
+                             }),
+                             doctest::Contains(what), Error);
+    };
+    damaged(Made::KernelRow{20, 19, 2}, "a kernel ends before it starts");
+    damaged(Made::CopyRow{20, 19, 2}, "a copy ends before it starts");
+    damaged(Made::SetRow{20, 19, 2}, "ends before it starts");
+    damaged(Made::CallRow{20, 19, 2}, "a CUDA call ends before it starts");
+    damaged(Made::RangeRow{20, 19, "a"}, "a range ends before it starts");
+    CHECK_NOTHROW((void)read_back([](Made& made) { made.launch(0, {20, 20, 1}); }));
+}
+
+TEST_CASE("reader: a name that the file does not have is empty") {
+    const Trace trace = read_back([](Made& made) {
+        made.launch(0, {10, 20, 1});
+        made.execute("DELETE FROM StringIds");
+    });
+    CHECK(trace.name_of(trace.kernels[0].name).empty());
+    CHECK(trace.name_of(trace.api_calls[0].name).empty());
+}
+
+TEST_CASE("reader: each name is there once") {
+    const Trace trace = read_back([](Made& made) {
+        for (int64_t i = 0; i < 6; ++i)
+            made.add(
+                Made::CallRow{i, i + 1, i, i % 2 ? "cudaLaunchKernel_v7000" : "cudaLaunchKernel_ptsz_v7000"});
+        made.add(Made::KernelRow{10, 20, 1});
+        made.add(Made::KernelRow{20, 30, 2, 7, 0, 2});
+    });
+    CHECK(trace.names == std::vector<std::string>{"add", "cudaLaunchKernel"});
+}
+
+TEST_CASE("reader: a trace that goes through a file comes back with the same analysis") {
+    RandomTrace random(29);
+    for (int round = 0; round < 40; ++round) {
+        const Trace trace = random.make();
+        if (trace.kernels.empty() && trace.api_calls.empty()) continue;
+        const Trace back = read_back([&](Made& made) { fill_from(trace, made); });
+        CAPTURE(round);
+        REQUIRE(back.kernels.size() == trace.kernels.size());
+        REQUIRE(back.copies.size() == trace.copies.size());
+        REQUIRE(back.api_calls.size() == trace.api_calls.size());
+        std::vector<std::optional<std::string>> ranges{std::nullopt};
+        for (const Range& range : trace.ranges) ranges.push_back(range.name);
+        for (const auto& range : ranges)
+            for (const std::string& name : metric_names())
+                REQUIRE(metric(analyse(back, range), name) == metric(analyse(trace, range), name));
+    }
+}
