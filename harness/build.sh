@@ -9,15 +9,16 @@ fail_with_log() { # exit code, what failed, sentences
     fail "$1" "$2 failed: see above, or all of it in $log." "${@:3}"
 }
 quietly() { "$@" </dev/null >>"$log" 2>&1; }
-cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" 2>/dev/null; }
 
 # `hard`: packages without which nothing can be built; `missing`: these, and those that CMake can do without.
 find_missing() {
     hard=() missing=()
-    local version package
+    local version package compiler
     version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
     if ! printf '3.25\n%s\n' "${version:-0}" | sort -VC; then hard+=(cmake); fi
-    if ! "${CXX:-c++}" -std=c++20 -x c++ -fsyntax-only - <<<'#include <ranges>' &>/dev/null; then hard+=(g++); fi
+    read -ra compiler <<<"${CXX:-c++}"
+    if ! "${compiler[@]}" -std=c++20 -x c++ -fsyntax-only - <<<'#include <ranges>' &>/dev/null; then hard+=(g++); fi
     if ! command -v ninja >/dev/null; then
         if command -v make >/dev/null; then missing+=(ninja-build); else hard+=(ninja-build); fi
     fi
@@ -60,18 +61,24 @@ install_missing() {
     fail 2 'Install what is missing, then run ./lab again.'
 }
 
-# A build folder that was copied, or moved with its tree, names its old place: what does so goes first.
-configure() {
-    if [[ -e $build/build.ninja || -e $build/Makefile ]] && [[ -e $build/CMakeCache.txt ]] &&
+# A build folder that was copied, or moved with its tree, names its old place: what does so goes first. An nvcc that is
+# broken must not keep anyone from ./lab doctor, so the program is then built without it, until it works.
+configure() { # target
+    if [[ -e $build/build.ninja || -e $build/Makefile ]] && [[ -e $build/CMakeCache.txt && ! -e $build/.lab-no-cuda ]] &&
         [[ $(cached CMAKE_HOME_DIRECTORY) -ef $root && $(cached CMAKE_CACHEFILE_DIR) -ef $build ]]; then
         return
     fi
-    rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build"/_deps/*-subbuild
-    local generator=Ninja
-    if ! command -v ninja >/dev/null; then generator='Unix Makefiles'; fi
-    quietly cmake -S "$root" -B "$build" -G "$generator" && return
+    rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build"/_deps/*-subbuild "$build/.lab-no-cuda"
+    local cmake=(cmake -S "$root" -B "$build" -G Ninja)
+    if ! command -v ninja >/dev/null; then cmake=(cmake -S "$root" -B "$build" -G 'Unix Makefiles'); fi
+    quietly "${cmake[@]}" && return
+    if [[ $1 == lab_command && $(cached LAB_NVCC) == /* ]] && quietly "${cmake[@]}" -DLAB_CUDA=OFF; then
+        touch "$build/.lab-no-cuda"
+        say "nvcc does not work here ($log says why), so this build leaves it out. ./lab doctor says more."
+        return
+    fi
     fail_with_log 2 'preparing the build' \
-        "${by_hand:+Some libraries are missing here, and could not be fetched. This installs them: $by_hand}"
+        ${by_hand:+"Some libraries are missing here, and could not be fetched. This installs them: $by_hand"}
 }
 
 # On a terminal, the build's progress lines, each in place of the last.
@@ -95,9 +102,10 @@ build() { # target, its name in messages
     if [[ $1 == all || -n $why ]]; then
         : >"$log"
         install_missing
-        say "building $2${why:+ (${why#"$root"/})}"
+        if [[ $1 == all ]]; then why="details in $log"; fi
+        say "building $2 (${why#"$root"/})"
         touch "$build/.lab-building"
-        configure
+        configure "$1"
         export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
         cmake --build "$build" --target "$1" </dev/null 2>&1 | tee -a "$log" | show_progress
         if ((PIPESTATUS[0] != 0)); then fail_with_log 1 "building $2"; fi

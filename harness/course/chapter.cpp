@@ -21,11 +21,12 @@ constexpr Sides kExercise{"starter", "solution"};
 
 const std::set<std::string> kSanitizers{"memcheck", "racecheck", "initcheck", "synccheck"};
 
-Expectation read_expectation(TomlReader& toml, const char* side) {
+Expectation read_expectation(TomlReader& toml, const std::string& key) {
+    const std::string text = toml.text(key);
     try {
-        return Expectation::parse(toml.text(side));
+        return Expectation::parse(text);
     } catch (const Error& problem) {
-        toml.fail(problem.what(), toml.has(side) ? side : "");
+        toml.fail(problem.what(), key);
     }
 }
 
@@ -52,7 +53,7 @@ Finding read_finding(TomlReader& toml, const Sides& sides) {
     finding.metric = toml.text_or("metric", "");
     check_question(toml, finding.sql, finding.metric);
     finding.margin = toml.number_or("margin", 0);
-    if ((finding.kind == FindingKind::ratio) != (finding.margin > 0))
+    if (finding.kind == FindingKind::ratio ? finding.margin <= 0 : finding.margin != 0)
         toml.fail("a ratio, and nothing else, has a 'margin' above 0", "margin");
     if (finding.kind != FindingKind::time)
         for (std::size_t side = 0; side < 2; ++side)
@@ -72,8 +73,9 @@ Finding answer_finding(const Expectation& first) {
 }
 
 std::vector<Finding> read_findings(TomlReader& toml, const Sides& sides) {
-    const std::string first_answer = toml.text_or(fmt::format("{}_answer", sides[0]), "== 0");
-    std::vector<Finding> findings{answer_finding(Expectation::parse(first_answer))};
+    const std::string first_answer = fmt::format("{}_answer", sides[0]);
+    std::vector<Finding> findings{answer_finding(toml.has(first_answer) ? read_expectation(toml, first_answer)
+                                                                        : Expectation::parse("== 0"))};
     std::set<std::string> ids{"answer"};
     for (TomlReader& block : toml.tables("finding")) {
         findings.push_back(read_finding(block, sides));
@@ -95,6 +97,14 @@ Program read_program_facts(TomlReader& toml) {
             toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), "sanitizers");
     program.ncu_metrics = toml.texts_or_none("ncu_metrics");
     return program;
+}
+
+void check_findings_exist(const TomlReader& toml, const std::string& key, const std::vector<std::string>& ids,
+                          const Case& programs) {
+    for (const std::string& id : ids)
+        if (std::none_of(programs.findings.begin(), programs.findings.end(),
+                         [&](const Finding& f) { return f.id == id; }))
+            toml.fail(fmt::format("there is no finding '{}'", id), key);
 }
 
 Exercise read_exercise(TomlReader& toml, const Chapter& chapter, int number) {
@@ -119,10 +129,7 @@ Exercise read_exercise(TomlReader& toml, const Chapter& chapter, int number) {
     }
     if (toml.has("range")) programs.range = toml.text("range");
     programs.findings = read_findings(toml, kExercise);
-    for (const std::string& id : exercise.starter_fails)
-        if (std::none_of(programs.findings.begin(), programs.findings.end(),
-                         [&](const Finding& f) { return f.id == id; }))
-            toml.fail(fmt::format("there is no finding '{}'", id), "starter_fails");
+    check_findings_exist(toml, "starter_fails", exercise.starter_fails, programs);
     if (exercise.starter_fails.empty()) toml.fail("the starter must fail some finding", "starter_fails");
     toml.expect_all_read();
     return exercise;
@@ -184,10 +191,19 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     }
     if (toml.has("range")) chapter.pair.range = toml.text("range");
     chapter.pair.findings = read_findings(toml, kPair);
-    for (TomlReader& block : toml.tables("exercise"))
-        chapter.exercises.push_back(
-            read_exercise(block, chapter, static_cast<int>(chapter.exercises.size()) + 1));
-    for (TomlReader& block : toml.tables("quiz")) chapter.quiz.push_back(read_question(block, chapter));
+    for (TomlReader& block : toml.tables("exercise")) {
+        const int number = static_cast<int>(chapter.exercises.size()) + 1;
+        const Exercise exercise = read_exercise(block, chapter, number);
+        if (chapter.exercise(exercise.name))
+            block.fail(fmt::format("a second exercise is called '{}'", exercise.name), "name");
+        chapter.exercises.push_back(exercise);
+    }
+    std::set<std::string> questions;
+    for (TomlReader& block : toml.tables("quiz")) {
+        chapter.quiz.push_back(read_question(block, chapter));
+        if (!questions.insert(chapter.quiz.back().id).second)
+            block.fail(fmt::format("a second question is called '{}'", chapter.quiz.back().id), "id");
+    }
     toml.expect_all_read();
     return chapter;
 }
@@ -204,6 +220,7 @@ std::vector<WrongAnswer> read_wrong_answers(const fs::path& root, const Chapter&
         if (!exercise) block.fail(fmt::format("there is no exercise '{}'", answer.exercise), "exercise");
         answer.why = block.text("why");
         answer.fails = block.texts("fails");
+        check_findings_exist(block, "fails", answer.fails, exercise->programs);
         answer.program = exercise->programs.programs[0];
         const fs::path file = block.text("file");
         answer.program.name = file.stem().string();

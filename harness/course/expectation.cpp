@@ -59,7 +59,8 @@ Verdict judge(const std::variant<double, std::string>& value, const Expectation&
     const double v = std::get<double>(value), t = std::get<double>(expected.threshold);
     if (std::isnan(v)) return Verdict::fail;
     const bool ordering = c != "==" && c != "!=";
-    if (ordering && margin > 0 && std::fabs(v - t) <= margin * std::fabs(t)) return Verdict::inconclusive;
+    const double noise = margin * std::fabs(t);
+    if (ordering && noise > 0 && std::fabs(v - t) <= noise) return Verdict::inconclusive;
     const bool holds = c == "=="   ? v == t
                        : c == "!=" ? v != t
                        : c == "<"  ? v < t

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -17,32 +19,67 @@ Measured nothing(std::string reason, bool was_run = true) {
     return {std::nullopt, std::move(reason), was_run};
 }
 
+/// Is the word in the SQL, which knows no upper and lower case?
+bool mentions(const std::string& sql, std::string_view word) {
+    const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+    return std::search(sql.begin(), sql.end(), word.begin(), word.end(), same) != sql.end();
+}
+
 /// What the trace views need; the tables PROGRAM, NCU_METRICS and SANITIZER_REPORTS can do without nsys.
 bool needs_trace(const std::string& sql, const std::string& metric, const std::optional<std::string>& range) {
-    if (!metric.empty() || range) return true;
-    for (const char* view : {"kernels", "copies", "sets", "api_calls", "syncs", "ranges", "graph_launches"})
-        if (sql.find(view) != std::string::npos) return true;
-    return false;
+    constexpr std::string_view kOfTrace[] = {"kernels", "copies",         "sets",   "api_calls",  "syncs",
+                                             "ranges",  "graph_launches", "CUPTI_", "NVTX_EVENTS"};
+    return !metric.empty() || range || std::any_of(std::begin(kOfTrace), std::end(kOfTrace), [&](auto word) {
+        return mentions(sql, word);
+    });
 }
+
+/// Which tool that the question is about never looked at the program; "" if none. A question that names no
+/// sanitizer tool is about any.
+std::string tool_not_run(const Evidence& evidence, const std::string& sql) {
+    if (mentions(sql, "NCU_METRICS") && !evidence.was_run("ncu")) return "ncu";
+    if (!mentions(sql, "SANITIZER_REPORTS")) return "";
+    bool named = false, any = false;
+    for (const char* tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
+        any = any || evidence.was_run(tool);
+        if (!mentions(sql, tool)) continue;
+        if (!evidence.was_run(tool)) return fmt::format("compute-sanitizer's {}", tool);
+        named = true;
+    }
+    return named || any ? "" : "compute-sanitizer";
+}
+
+/// The views, narrowed for as long as this lives, whatever happens to the query meanwhile.
+class NarrowedViews {
+  public:
+    NarrowedViews(const Database& database, const std::optional<std::string>& range)
+        : database_(database), narrowed_(range.has_value()) {
+        if (range) narrow_views(database_, *range);
+    }
+    NarrowedViews(const NarrowedViews&) = delete;
+    NarrowedViews& operator=(const NarrowedViews&) = delete;
+    ~NarrowedViews() {
+        try {
+            if (narrowed_) widen_views(database_);
+        } catch (const Error&) {  // no memory for a few views; the next query will say so
+        }
+    }
+
+  private:
+    const Database& database_;
+    bool narrowed_;
+};
 
 Measured measure_sql(const Evidence& evidence, const std::string& sql,
                      const std::optional<std::string>& range) {
     const Database& database = evidence.database();
-    if (sql.find("ranges") != std::string::npos) project_ranges(database);
-    if (range) narrow_views(database, *range);
-    Measured result = nothing("the query has no answer: there was nothing to check");
-    {
-        Statement row = database.prepare(sql);
-        if (row.next() && !row.is_null(0)) {
-            const Value value = row.value(0);
-            if (const auto* text = std::get_if<std::string>(&value))
-                result = {*text, "", true};
-            else
-                result = {row.number(0), "", true};
-        }
-    }
-    if (range) widen_views(database);
-    return result;
+    if (mentions(sql, "ranges")) project_ranges(database);
+    const NarrowedViews narrowed(database, range);
+    Statement row = database.prepare(sql);
+    if (!row.next() || row.is_null(0)) return nothing("the query has no answer: there was nothing to check");
+    const Value value = row.value(0);
+    if (const auto* text = std::get_if<std::string>(&value)) return {*text, "", true};
+    return {row.number(0), "", true};
 }
 
 Measured measure_metric(const Evidence& evidence, const std::string& name,
@@ -86,11 +123,8 @@ Measured measure(const Evidence& evidence, const std::string& sql, const std::st
                  const std::optional<std::string>& range) {
     if (needs_trace(sql, metric, range) && !evidence.has_trace())
         return nothing("nsys did not run on this program", false);
-    if (sql.find("NCU_METRICS") != std::string::npos && !evidence.was_run("ncu"))
-        return nothing("ncu did not run on this program", false);
-    if (sql.find("SANITIZER_REPORTS") != std::string::npos && !evidence.was_run("memcheck") &&
-        !evidence.was_run("racecheck") && !evidence.was_run("initcheck") && !evidence.was_run("synccheck"))
-        return nothing("compute-sanitizer did not run on this program", false);
+    if (const std::string tool = tool_not_run(evidence, sql); !tool.empty())
+        return nothing(tool + " did not run on this program", false);
     try {
         return metric.empty() ? measure_sql(evidence, sql, range) : measure_metric(evidence, metric, range);
     } catch (const Error& problem) {

@@ -143,6 +143,11 @@ Database Database::open_untrusted(const std::filesystem::path& path) {
     sqlite3_limit(database.handle(), SQLITE_LIMIT_ATTACHED, 0);
     database.execute("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;");
     (void)database.prepare("SELECT COUNT(*) FROM sqlite_schema").next();  // reads the header: is it SQLite?
+    // SQLite itself takes the missing end of a last page for zeros.
+    Statement whole =
+        database.prepare("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    if (whole.next() && static_cast<int64_t>(std::filesystem::file_size(path, problem)) < whole.integer(0))
+        throw Error(fmt::format("{} is cut short. Export or record it again.", path.string()));
     return database;
 }
 
