@@ -52,7 +52,7 @@ function(add_chapter name)
   add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   # 77 is "no GPU here": ctest counts it as skipped, not as passed.
   add_test(NAME ${name}.live COMMAND lab_command verify ${label} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name}.live PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1500)
+  set_tests_properties(${name}.live PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1500 RESOURCE_LOCK gpu)
   set_tests_properties(${name} ${name}.live PROPERTIES LABELS ${label})
   add_custom_target(${name} DEPENDS ${name}_test)
   add_custom_target(${name}.all ALL DEPENDS ${name})

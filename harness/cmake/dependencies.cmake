@@ -42,9 +42,9 @@ function(lab_fetch out name version url sha256)
 endfunction()
 
 # A library that is a folder of headers. The system's copy is known by its CMake package (PACKAGE) or by a
-# header that only new enough versions have (PROBE); FOLDER is where the fetched archive has the headers.
+# header that only new enough versions have (one of PROBE); FOLDER is where the fetched archive has the headers.
 function(lab_header_library target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROBE;DEFINE;FOLDER;NAME;VERSION;URL;SHA256" "PACKAGE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DEFINE;FOLDER;NAME;VERSION;URL;SHA256" "PACKAGE;PROBE")
   if(arg_PACKAGE AND NOT TARGET ${target})
     find_package(${arg_PACKAGE} CONFIG QUIET GLOBAL) # a name and the oldest version that will do
   endif()
@@ -52,7 +52,7 @@ function(lab_header_library target)
     return()
   endif()
   if(arg_PROBE)
-    find_path(LAB_${arg_NAME}_INCLUDE_DIR ${arg_PROBE})
+    find_path(LAB_${arg_NAME}_INCLUDE_DIR NAMES ${arg_PROBE})
   endif()
   set(folder "${LAB_${arg_NAME}_INCLUDE_DIR}")
   if(NOT folder)
@@ -115,8 +115,9 @@ nlohmann-json3-dev doctest-dev")
     lab_build_sqlite()
   endif()
   lab_fmt()
-  # Debian also compiles toml++ into a shared library; the headers alone do. Only 3.x has impl/version.h.
-  lab_header_library(tomlplusplus::tomlplusplus PROBE toml++/impl/version.h DEFINE TOML_HEADER_ONLY=1
+  # Debian also compiles toml++ into a shared library; the headers alone do. Only 3.x has impl/version.h,
+  # which became version.hpp with 3.4.
+  lab_header_library(tomlplusplus::tomlplusplus PROBE toml++/impl/version.h toml++/impl/version.hpp DEFINE TOML_HEADER_ONLY=1
     FOLDER include NAME tomlplusplus VERSION 3.4.0
     URL https://github.com/marzer/tomlplusplus/archive/refs/tags/v3.4.0.tar.gz
     SHA256 8517f65938a4faae9ccf8ebb36631a38c1cadfb5efa85d9a72e15b9e97d25155)

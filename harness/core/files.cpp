@@ -17,7 +17,8 @@ namespace lab {
 namespace {
 
 [[noreturn]] void fail(const char* what, const fs::path& path, int reason) {
-    throw Error(fmt::format("{} {}: {}", what, path.string(), std::strerror(reason)));
+    throw Error(fmt::format("{} {}: {}", what, path.string(), std::strerror(reason)),
+                reason == ENOSPC ? kFindingFailed : kBadInput);
 }
 
 /// A name beside `path` that no other process uses.

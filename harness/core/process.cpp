@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "core/error.h"
@@ -42,6 +44,44 @@ struct Pipe {
         if (end[i] >= 0) ::close(end[i]);
         end[i] = -1;
     }
+};
+
+/// The process groups that run() waits for, as a signal handler may look at them.
+std::array<std::atomic<pid_t>, 64> running_groups{};
+
+/// Ctrl-C reaches only the terminal's own group: pass it on to the tools, then end as if there were no
+/// handler.
+void pass_on(int signal) {
+    for (const std::atomic<pid_t>& group : running_groups)
+        if (const pid_t pid = group.load(); pid > 0) ::kill(-pid, signal);
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+}
+
+/// Notes a process group for as long as it runs.
+class Running {
+  public:
+    explicit Running(pid_t pid) {
+        static std::once_flag handlers;
+        std::call_once(handlers, [] {
+            for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+                if (::signal(signal, pass_on) == SIG_IGN) ::signal(signal, SIG_IGN);  // as nohup wants it
+        });
+        for (std::atomic<pid_t>& group : running_groups) {
+            pid_t none = 0;
+            if (!group.compare_exchange_strong(none, pid)) continue;
+            slot_ = &group;
+            break;
+        }
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running() {
+        if (slot_) *slot_ = 0;
+    }
+
+  private:
+    std::atomic<pid_t>* slot_ = nullptr;
 };
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
@@ -130,6 +170,7 @@ Outcome run(const Command& command) {
     Pipe out, err;
     Outcome outcome;
     const pid_t pid = start(command, out, err);
+    const Running running(pid);
     out.close_write();
     err.close_write();
 

@@ -19,7 +19,13 @@ bool is_root(const fs::path& folder) {
     return fs::exists(folder / "common/nvcc.flags") && fs::exists(folder / "lab");
 }
 
-/// The newest choice of the evidence folders: the order in which to look for a recorded run.
+/// "ch05_streams" does, "checks" does not.
+bool begins_as_chapter(const std::string& folder) {
+    return folder.size() > 2 && folder.rfind("ch", 0) == 0 &&
+           std::isdigit(static_cast<unsigned char>(folder[2]));
+}
+
+/// The folders of GPUs below an evidence folder: the order in which to look for a recorded run.
 std::vector<fs::path> gpu_folders(const fs::path& evidence) {
     std::vector<fs::path> folders;
     std::error_code ignored;
@@ -36,6 +42,8 @@ Course Course::find() {
         if (is_root(folder)) return Course(folder);
         if (folder == folder.root_path()) break;
     }
+    if (const char* front_door = std::getenv("LAB_ROOT"); front_door && is_root(front_door))
+        return Course(fs::canonical(front_door));
     if (is_root(LAB_SOURCE_FOLDER)) return Course(LAB_SOURCE_FOLDER);
     throw Error("this is not inside the course's repository. Change into it, then try again.");
 }
@@ -44,7 +52,7 @@ std::vector<std::string> Course::chapter_ids() const {
     std::vector<std::string> ids;
     for (const auto& entry : fs::directory_iterator(root_)) {
         const std::string name = entry.path().filename().string();
-        if (name.rfind("ch", 0) == 0 && fs::exists(entry.path() / "chapter.toml")) ids.push_back(name);
+        if (begins_as_chapter(name) && fs::exists(entry.path() / "chapter.toml")) ids.push_back(name);
     }
     std::sort(ids.begin(), ids.end());
     return ids;
@@ -68,7 +76,9 @@ Chapter Course::chapter(const std::string& name) const {
         if (name == id || name == short_id || by_number) return read_chapter(root_, id);
         short_ids.push_back(short_id);
     }
-    const std::string near = nearest(name, short_ids);
+    std::vector<std::string> names = short_ids;
+    names.insert(names.end(), ids.begin(), ids.end());
+    const std::string near = nearest(name, names);
     throw Error(fmt::format("there is no chapter '{}'{}; there are: {}", printable(name),
                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
                             join(short_ids, ", ")));

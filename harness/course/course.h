@@ -13,7 +13,8 @@ namespace lab {
 
 class Course {
   public:
-    /// The repository that the current folder is in; else the one that `lab` was built from.
+    /// The repository that the current folder is in; else that of the ./lab that was called (it sets
+    /// LAB_ROOT); else the one that this program was built from.
     [[nodiscard]] static Course find();
 
     explicit Course(std::filesystem::path root) : root_(std::move(root)) {}

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -44,8 +42,9 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 /// Only what a CUDA program needs: an .nsys-rep holds the environment of the program it profiled.
 std::vector<std::string> clean_environment() {
     std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"};
-    if (const char* libraries = std::getenv("LD_LIBRARY_PATH"); libraries && *libraries)
-        variables.push_back(std::string("LD_LIBRARY_PATH=") + libraries);
+    for (const char* name : {"LD_LIBRARY_PATH", "TMPDIR"})
+        if (const char* value = std::getenv(name); value && *value)
+            variables.push_back(fmt::format("{}={}", name, value));
     return variables;
 }
 
@@ -56,11 +55,14 @@ std::string architecture() {
     return "sm_" + digits;
 }
 
-/// nsys also lists every process it can see. In a process namespace of its own, which root may make, it sees
-/// only the program.
+/// nsys also lists every process it can see. In a process namespace of its own, which root may make outside
+/// of most containers, it sees only the program.
 std::vector<std::string> alone_on_the_machine() {
     if (::geteuid() != 0 || !find_program("unshare")) return {};
-    return {"unshare", "--pid", "--fork", "--mount-proc"};
+    const std::vector<std::string> words{"unshare", "--pid", "--fork", "--mount-proc"};
+    std::vector<std::string> trial = words;
+    trial.push_back("true");
+    return run({.words = trial}).exit_code == 0 ? words : std::vector<std::string>{};
 }
 
 /// The program alone, for its exit code and what it prints.
@@ -133,6 +135,16 @@ void run_ncu(const Program& program, const fs::path& binary, const Announce& ann
         return;
     }
     record.ncu = parse_ncu_csv(text, program.ncu_metrics);
+}
+
+/// Output of a tool that cannot be read is a failure of the tool, not bad input from the user.
+void tool_step(const char* tool, const Program& program, const std::function<void()>& step) {
+    try {
+        step();
+    } catch (const Error& problem) {
+        throw Error(fmt::format("{} could not look at {}: {}", tool, program.source.string(), problem.what()),
+                    kFindingFailed);
+    }
 }
 
 Provenance provenance_of(const Course& course, const Program& program, const RunRecord& record,
@@ -279,10 +291,14 @@ RunRecord record_program(const Course& course, const Program& program, const fs:
     RunRecord record;
     run_alone(program, binary, announce, record);
     if (nsys()) run_nsys(program, binary, options, announce, record);
-    if (ncu() && !program.ncu_metrics.empty()) run_ncu(program, binary, announce, record);
+    if (ncu() && !program.ncu_metrics.empty())
+        tool_step("ncu", program, [&] { run_ncu(program, binary, announce, record); });
     if (compute_sanitizer())
         for (const std::string& tool : program.sanitizers)
-            record.sanitizer[tool] = run_sanitizer(tool, binary, program.check_arguments, announce).reports;
+            tool_step("compute-sanitizer", program, [&] {
+                record.sanitizer[tool] =
+                    run_sanitizer(tool, binary, program.check_arguments, announce).reports;
+            });
     record.provenance = provenance_of(course, program, record, binary);
     return record;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -26,10 +25,15 @@ struct CallKeyHash {
 using RangeOfCall = std::unordered_map<CallKey, std::size_t, CallKeyHash>;
 
 [[noreturn]] void fail_unknown(const Trace& trace, const std::string& name) {
-    std::set<std::string> names;
-    for (const Range& range : trace.ranges) names.insert("'" + printable(range.name) + "'");
+    constexpr std::size_t kMostNames = 12;
+    std::vector<std::string> names;
+    for (const Range& range : trace.ranges) {
+        const std::string quoted = "'" + printable(range.name) + "'";
+        if (names.size() < kMostNames && std::find(names.begin(), names.end(), quoted) == names.end())
+            names.push_back(quoted);
+    }
     throw Error(fmt::format("the trace has no NVTX range '{}'; it has {}", printable(name),
-                            names.empty() ? "none at all" : fmt::format("{}", fmt::join(names, ", "))));
+                            names.empty() ? "none at all" : join(names, ", ")));
 }
 
 /// Per GPU, one window for each range.

@@ -1,6 +1,8 @@
 // lab record: on a GPU, records the evidence that the course is checked against everywhere else.
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "core/files.h"
 #include "core/terminal.h"
 #include "course/case_evidence.h"
@@ -47,6 +49,7 @@ void record(const Course& course, const Recording& recording, const fs::path& bi
     write_evidence(run, evidence);
     if (recording.keep_report) replace_file(report, fs::path(evidence).replace_extension(".nsys-rep"));
     fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
+    std::fflush(stdout);
 }
 
 int record_all(const std::string& name, bool only_stale) {

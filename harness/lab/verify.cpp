@@ -38,7 +38,7 @@ void attempt(const std::string& what, Tally& tally, const std::function<void()>&
 }
 
 Evidence run_live(const Course& course, const Program& program) {
-    return Evidence::open(record_live(course, program, [](const std::string&) {}).evidence);
+    return Evidence::open(record_live(course, program, announce_to_terminal).evidence);
 }
 
 void verify_findings(const Course& course, const Case& both, Tally& tally) {
@@ -64,7 +64,7 @@ void verify_clean(const Course& course, const Program& program, Tally& tally) {
         }
         const SanitizerOutput output =
             run_sanitizer(tool, build_program(course, program, announce_to_terminal), program.check_arguments,
-                          [](const std::string&) {});
+                          announce_to_terminal);
         const bool clean = output.errors == 0 && output.reports.empty();
         tally.line(what, clean ? Verdict::pass : Verdict::fail,
                    clean ? ""
@@ -117,7 +117,7 @@ int verify(const std::string& name) {
     fmt::print("\nlive · {}, driver {}\n{} passed, {} failed, {} not run\n", gpu()->name, gpu()->driver,
                tally.passed, tally.failed, tally.not_run);
     if (tally.passed + tally.failed == 0) throw Error("there was nothing to verify", kFindingFailed);
-    return tally.failed ? kFindingFailed : kFine;
+    return tally.failed ? kFindingFailed : tally.not_run ? kNothingCouldRun : kFine;
 }
 
 }  // namespace

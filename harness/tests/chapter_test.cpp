@@ -169,6 +169,7 @@ TEST_CASE("chapter: the chapters of this course can be read") {
         if (fs::exists(entry.path() / "chapter.toml")) {
             const Chapter chapter = read_chapter(root, entry.path().filename().string());
             CHECK(chapter.pair.findings.size() > 1);
+            CHECK_NOTHROW((void)read_wrong_answers(root, chapter));
             ++chapters;
         }
     CHECK(chapters > 0);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -160,7 +161,7 @@ TEST_CASE("each table may be missing from a real export") {
                               "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "DIAGNOSTIC_EVENT",
                               "TARGET_INFO_GPU", "ENUM_CUDA_MEM_KIND", "ENUM_CUDA_MEMCPY_OPER"}) {
         CAPTURE(table);
-        write_file(path, whole);
+        std::ofstream(path, std::ios::binary) << whole;
         sqlite3* raw = nullptr;
         REQUIRE(sqlite3_open(path.c_str(), &raw) == SQLITE_OK);
         REQUIRE(sqlite3_exec(raw, fmt::format("DROP TABLE {}", table).c_str(), nullptr, nullptr, nullptr) ==
@@ -420,6 +421,19 @@ TEST_CASE("a computed column is no column of an export") {
         made.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, deviceId, end AS (start + 1))");
     });
     CHECK_THROWS_WITH_AS(capture.open(), doctest::Contains("has no column end"), Error);
+}
+
+TEST_CASE("a computed column that calls functions does no harm") {
+    for (const std::string call : {"zeroblob(70000000)", "printf('%*d', 70000000, 1)"}) {
+        CAPTURE(call);
+        const Capture capture([&](Made& made) {
+            made.launch(0, {10, 20, 1});
+            made.execute("ALTER TABLE StringIds RENAME TO old");
+            made.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value AS (" + call + "))");
+            made.execute("INSERT INTO StringIds (id) SELECT id FROM old");
+        });
+        CHECK_THROWS_AS((void)read_trace(capture.open()), Error);
+    }
 }
 
 TEST_CASE("triggers of the file never run") {

@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016
+# What `lab` does with a GPU and the tools, all of them faked, and with tools that fail:  lab_gpu.sh LAB
+# (shell_checks.sh says how these tests work).
+# shellcheck source=harness/tests/shell_checks.sh
+source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
+
+run_live() {
+    topic='run, live'
+    on whole
+    rm -rf build
+    try run ch05
+    exits 0
+    prints 'live · NVIDIA H200'
+    prints 'report   build/live/ch05_streams/fixed.nsys-rep'
+    prints_no '(there is'
+    says 'nsys profile --trace=cuda,nvtx'
+    says "-o build/programs/ch05_streams/buggy"
+    try run ch05 --recorded
+    exits 0
+    prints 'recorded · NVIDIA H200'
+    check 'runs no tool' test -z "$err"
+    try run ch05/missing_event --live
+    exits 0
+    local broken
+    for broken in killed silent corrupt garbled; do
+        mode whole nsys "$broken"
+        try run ch05 --live
+        exits 1
+        says 'of ch05_streams/buggy.cu'
+        check 'shows no number of an older run' test -z "$out"
+    done
+    mode whole nsys works
+    echo '// fake: exit 77' >>ch05_streams/buggy.cu
+    rm -rf build
+    try run ch05 --live
+    exits 77
+    says 'ch05_streams/buggy.cu'
+    sed -i '$d' ch05_streams/buggy.cu
+    rm -rf build
+    on no_gpu
+}
+
+record() {
+    topic='record'
+    on whole
+    local before broken kept=$temporary/kept
+    sums() { find ch05_streams harness/tests/wrong -path '*/evidence/*' -type f -exec sha256sum {} + | sort; }
+    try record --stale
+    exits 0
+    prints 'nothing to record'
+    before=$(sums)
+    for broken in killed silent corrupt garbled; do
+        mode whole nsys "$broken"
+        try record ch05
+        exits 1
+        says 'of ch05_streams/fixed.cu'
+        prints '0 recorded'
+        check 'the old evidence is as it was' test "$(sums)" = "$before"
+    done
+    mode whole nsys works
+    # The fake nsys hands out the evidence itself, so that is what is recorded anew.
+    try record ch05/1
+    exits 0
+    prints "recorded $recorded/vector_add_pipeline.solution.sqlite"
+    prints '5 recorded, 0 failed'
+    try run ch05/1 --recorded
+    exits 0
+    cp "$recorded/fixed.sqlite" "$kept"
+    echo 'constexpr int kNewlyAdded = 1;' >>ch05_streams/fixed.cu
+    try record --stale
+    exits 0
+    prints "recorded $recorded/fixed.sqlite"
+    prints '1 recorded, 0 failed'
+    try run ch05 --recorded
+    exits 0
+    sed -i '$d' ch05_streams/fixed.cu
+    cp "$kept" "$recorded/fixed.sqlite"
+    mkdir "$temporary/whole/runs"
+    rm -rf build
+    cp -R --parents ch05_streams/evidence harness/tests/wrong "$temporary/whole/runs"
+    rm "$recorded/buggy.sqlite"
+    head -c 5000 "$kept" >"$recorded/fixed.sqlite"
+    try record --stale
+    exits 0
+    prints '2 recorded, 0 failed'
+
+    command='lab record ch05, killed'
+    "$lab" record ch05 </dev/null >"$temporary/out" 2>"$temporary/err" &
+    eventually grep -q '^recorded.*solution' "$temporary/out"
+    kill -KILL $!
+    wait $! 2>/dev/null
+    status=$?
+    out=$(<"$temporary/out") err=$(<"$temporary/err")
+    check 'was killed before its end' lacks "$out" ' failed'
+    try record --stale
+    check 'every file is whole, old or new' contains "$out" 'nothing to record'
+    rm -rf "$temporary/whole/runs" build
+    check 'nothing is left beside the evidence' test -z "$(find ch05_streams -name '*.part' -o -name '*.lock')"
+    on no_gpu
+}
+
+verify() {
+    topic='verify'
+    on whole
+    try verify ch05
+    exits 0
+    prints 'live · NVIDIA H200'
+    prints ' 0 failed, 0 not run'
+    prints 'ch05_streams/fixed.cu racecheck'
+    prints 'lost_tail.cu is rejected for answer'
+    prints_no '✗'
+    check 'says what passed, line by line' test "$(count '✓ pass' "$out")" -ge 80
+    mode whole compute-sanitizer errors
+    try verify ch05
+    exits 1
+    prints '✗ fail  ch05_streams/fixed.cu memcheck: 1 errors, the first: Invalid __global__ write'
+    mode whole compute-sanitizer works
+    mode whole nsys corrupt
+    try verify ch05
+    exits 1
+    prints '✗ fail  ch05_streams: nsys made no usable report'
+    prints '✓ pass  ch05_streams/exercises/1_vector_add_pipeline/solution.cu memcheck'
+    mode whole nsys works
+    on no_sanitizer
+    if try_without compute-sanitizer verify ch05; then
+        exits 77
+        prints '- not run  ch05_streams/fixed.cu memcheck: compute-sanitizer is not here'
+        check 'what was not run is not passed' grep -Eq '^[0-9]+ passed, 0 failed, 28 not run' <<<"$out"
+    else
+        skip 'compute-sanitizer is here and cannot be hidden'
+    fi
+    on no_gpu
+}
+
+tools() {
+    topic='nsys, ncu, sanitize'
+    on whole
+    local folder=$temporary/own
+    try nsys ch05/buggy
+    exits 0
+    says 'nsys profile'
+    prints 'report   build/reports/buggy.nsys-rep'
+    prints './lab analyze build/reports/buggy.nsys-rep'
+    try analyze build/reports/buggy.nsys-rep
+    exits 0
+    try sanitize ch05/fixed --tool racecheck
+    exits 0
+    says 'compute-sanitizer --tool racecheck'
+    says '--count 1000003'
+    prints 'RACECHECK SUMMARY: 0 hazards'
+    mode whole compute-sanitizer errors
+    try sanitize ch05/1/solution
+    exits 1
+    prints 'Invalid __global__ write'
+    mode whole compute-sanitizer works
+    try ncu ch05/fixed
+    exits 0
+    says '--set basic'
+    try nsys ch05/no_such_side
+    exits 2
+    says 'buggy and fixed'
+    try nsys nothing
+    exits 2
+    try nsys "$folder/missing.cu"
+    exits 2
+    says 'there is no file'
+    mkdir "$folder"
+    printf 'int main() {}\n' >"$folder/mine.cu"
+    echo 'a file of mine' >"$folder/mine"
+    cp "$recorded/fixed.sqlite" "$folder/mine.sqlite"
+    try nsys "$folder/mine.cu"
+    exits 0
+    check 'builds nothing over a file of your own' grep -q '^a file of mine$' "$folder/mine"
+    check 'builds nothing beside it' test "$(find "$folder" -type f | wc -l)" -eq 3
+    on no_gpu
+}
+
+doctor() {
+    topic='doctor'
+    on whole
+    try doctor
+    prints '✓ works      gpu                NVIDIA H200, driver 580.159.04'
+    prints '✓ works      compute-sanitizer'
+    local broken tool text
+    for broken in nvcc=broken nsys=killed nsys=silent nsys=corrupt nsys=garbled ncu=denied compute-sanitizer=blind \
+        compute-sanitizer=errors nvidia-smi=broken; do
+        tool=${broken%%=*}
+        mode whole "$tool" "${broken#*=}"
+        rm -rf build
+        try doctor
+        exits 1
+        check "$broken: is said to be broken" contains "$out" "✗ broken     ${tool/nvidia-smi/gpu} "
+        text=$(sed -n "/✗ broken     ${tool/nvidia-smi/gpu} /,/to do: /p" <<<"$out")
+        check "$broken: says what to do" contains "$text" 'to do: '
+        check 'closes the chapters that need it' test -z "$(
+            [[ $tool != n[vs]* ]] || grep 'ch05  open live' <<<"$out"
+        )"
+        mode whole "$tool" works
+    done
+    on nothing
+    if try_without nvcc,nsys,ncu,compute-sanitizer,nvidia-smi doctor; then
+        exits 0
+        check 'five tools are not here' test "$(count '- not here' "$out")" -eq 5
+        check 'each with what to do' test "$(count 'to do: ' "$out")" -eq 5
+        prints 'ch05  on recorded evidence; for live runs it lacks gpu, nsys, nvcc'
+    else
+        skip 'a CUDA tool is here and cannot be hidden'
+    fi
+    on no_gpu
+}
+
+run_parts run_live record verify tools doctor

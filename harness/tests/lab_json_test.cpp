@@ -1,0 +1,333 @@
+// What `--json` prints is an interface: names, types and sums that scripts rely on.
+#include <numeric>
+
+#include "hand_made_export.h"
+#include "lab_binary.h"
+
+using namespace lab;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+Json analyze(const fs::path& file, const Names& more = {}) {
+    Names words{"analyze", file.string(), "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return json_of(run_lab(words));
+}
+
+int64_t sum_of(const Json& list, const char* name) {
+    return std::accumulate(list.begin(), list.end(), int64_t{0},
+                           [&](int64_t sum, const Json& item) { return sum + item.at(name).get<int64_t>(); });
+}
+
+/// What holds for every analysis.
+void check_sums(const Json& a) {
+    CHECK(a.at("compute_ns").get<int64_t>() + a.at("copy_only_ns").get<int64_t>() +
+              a.at("gpu_idle_ns").get<int64_t>() ==
+          a.at("span_ns"));
+    CHECK(a.at("gpu_busy_ns").get<int64_t>() + a.at("gpu_idle_ns").get<int64_t>() == a.at("span_ns"));
+    const Json& causes = a.at("idle_by_cause");
+    CHECK(causes.at("host_wait_ns").get<int64_t>() + causes.at("kernel_wait_ns").get<int64_t>() +
+              causes.at("other_ns").get<int64_t>() ==
+          a.at("gpu_idle_ns"));
+    CHECK(sum_of(a.at("kernels"), "count") == sum_of(a.at("streams"), "kernels"));
+    CHECK(sum_of(a.at("copies"), "count") == sum_of(a.at("streams"), "copies"));
+    CHECK(a.at("overlap").at("h2d_hidden_ns") <= a.at("overlap").at("h2d_ns"));
+    CHECK(a.at("overlap").at("d2h_hidden_ns") <= a.at("overlap").at("d2h_ns"));
+}
+
+/// Every finding of `lab run` has the members that scripts read, and values of the right types.
+void check_finding(const Json& finding, const char* first, const char* second) {
+    Names expected{"expect", "id", "says", "unit", "verdict", first, second};
+    std::sort(expected.begin(), expected.end());
+    CHECK(names_in(finding) == expected);
+    for (const char* text : {"id", "says", "unit", "verdict"}) CHECK(finding.at(text).is_string());
+    CHECK_FALSE(finding.at("says").get<std::string>().empty());
+    for (const char* side : {first, second}) {
+        const Json& value = finding.at(side);
+        CHECK((value.is_number() || value.is_string() || value.is_null()));
+        const Json& expect = finding.at("expect").at(side);
+        CHECK((expect.is_string() || expect.is_null()));
+    }
+}
+
+/// The finding of this name in what `lab run` prints.
+Json finding_in(const Json& run, const std::string& id) {
+    for (const Json& finding : run.at("findings"))
+        if (finding.at("id") == id) return finding;
+    FAIL("there is no finding " << id);
+    return {};
+}
+
+/// 100 ns of idle between a copy up, half of it behind a kernel, and two kernels that run at once.
+void write_small(const fs::path& path) {
+    HandMadeExport made(path);
+    made.add(
+        HandMadeExport::CallRow{.start = 0, .end = 10, .correlation = 1, .name = "cudaMemcpyAsync_v3020"});
+    made.add(HandMadeExport::CallRow{.start = 20, .end = 30, .correlation = 2});
+    made.add(HandMadeExport::CallRow{.start = 40, .end = 50, .correlation = 3, .result = 2});
+    made.add(HandMadeExport::CallRow{.start = 60, .end = 70, .correlation = 4});
+    made.add(HandMadeExport::CopyRow{.start = 1000, .end = 1200, .correlation = 1});
+    made.add(HandMadeExport::KernelRow{.start = 1100, .end = 1200, .correlation = 2, .stream = 8});
+    made.add(HandMadeExport::KernelRow{.start = 1300, .end = 1400, .correlation = 3});
+    made.add(
+        HandMadeExport::KernelRow{.start = 1350, .end = 1500, .correlation = 4, .stream = 8, .name = "mul"});
+    made.add(HandMadeExport::RangeRow{.start = 15, .end = 35, .name = "first"});
+}
+
+}  // namespace
+
+TEST_CASE("run --json: chapter, source, GPU and every finding") {
+    const Json run = json_of(run_lab({"run", "ch05", "--recorded", "--json"}));
+    CHECK(names_in(run) == Names{"chapter", "findings", "gpu", "label", "source"});
+    CHECK(run.at("chapter") == "ch05_streams");
+    CHECK(run.at("source") == "recorded");
+    CHECK(run.at("gpu") == "NVIDIA H200");
+    CHECK(run.at("label").get<std::string>().rfind("recorded · NVIDIA H200", 0) == 0);
+    CHECK(run.at("findings").size() >= 7);
+    for (const Json& finding : run.at("findings")) {
+        check_finding(finding, "buggy", "fixed");
+        CHECK(finding.at("verdict") == "pass");
+    }
+    const Json streams = finding_in(run, "streams_used");
+    CHECK(streams.at("buggy") == 1);
+    CHECK(streams.at("fixed") == 4);
+    CHECK(streams.at("expect").at("fixed") == "== 4");
+    CHECK(finding_in(run, "wall_ms").at("expect").at("buggy").is_null());
+    CHECK(finding_in(run, "wall_ms").at("unit") == "ms");
+}
+
+TEST_CASE("run --json of an exercise names its own two sides") {
+    const Json run = json_of(run_lab({"run", "ch05/missing_event", "--recorded", "--json"}));
+    CHECK(run.at("chapter") == "ch05_streams");
+    CHECK(run.at("exercise") == "missing_event");
+    for (const Json& finding : run.at("findings")) check_finding(finding, "starter", "solution");
+    CHECK(finding_in(run, "answer").at("starter") == 1);
+}
+
+TEST_CASE("run --json tells a failed finding from an inconclusive one and from one that was not run") {
+    const CourseCopy copy;
+    const Names words{"run", "ch05", "--recorded", "--json"};
+    const fs::path toml = "ch05_streams/chapter.toml";
+    SUBCASE("fail") {
+        copy.replace(toml, "buggy = \"== 1\"", "buggy = \"== 2\"");
+        const Json finding = finding_in(json_of(run_lab(words, copy.root()), 1), "streams_used");
+        CHECK(finding.at("verdict") == "fail");
+        CHECK(finding.at("buggy") == 1);
+    }
+    SUBCASE("inconclusive") {
+        copy.replace(toml, "buggy = \"== 0\"\nfixed = \">= 0.4\"", "buggy = \"== 0\"\nfixed = \">= 0.72\"");
+        CHECK(finding_in(json_of(run_lab(words, copy.root()), 1), "h2d_hidden").at("verdict") ==
+              "inconclusive");
+    }
+    SUBCASE("not run") {
+        copy.replace(toml, "sql = \"SELECT COUNT(DISTINCT stream) FROM kernels\"",
+                     "sql = \"SELECT MAX(value) FROM NCU_METRICS\"");
+        const Json finding = finding_in(json_of(run_lab(words, copy.root()), 77), "streams_used");
+        CHECK(finding.at("verdict") == "not_run");
+        CHECK(finding.at("buggy").is_null());
+    }
+    SUBCASE("live, the tools faked") {
+        const Outcome outcome = run_lab({"run", "ch05", "--json"}, copy.root(), copy.with_fake_tools());
+        CHECK(json_of(outcome).at("source") == "live");
+        CHECK(outcome.err.find("nsys profile") != std::string::npos);
+    }
+}
+
+TEST_CASE("findings on ncu and compute-sanitizer, live") {
+    const CourseCopy copy;
+    const fs::path toml = "ch05_streams/chapter.toml";
+    copy.replace(
+        toml, "needs = [\"nsys\"]",
+        "needs = [\"nsys\"]\nsanitizers = [\"memcheck\"]\nncu_metrics = [\"sm__cycles_elapsed.max\"]");
+    copy.replace(
+        toml, "[[finding]]",
+        "[[finding]]\nid = \"cycles\"\nsays = \"cycles\"\nbuggy = \"== 42\"\nfixed = \"== 42\"\n"
+        "sql = \"SELECT MAX(value) FROM NCU_METRICS WHERE metric = 'sm__cycles_elapsed.max'\"\n\n"
+        "[[finding]]\nid = \"errors\"\nsays = \"errors\"\nbuggy = \"== 0\"\nfixed = \"== 0\"\n"
+        "sql = \"SELECT COUNT(*) FROM SANITIZER_REPORTS WHERE kind LIKE 'Invalid%'\"\n\n[[finding]]");
+    const fs::path tools = copy.root() / "harness/tests/fake_tools";
+    const auto run = [&](int exit_code) {
+        return json_of(run_lab({"run", "ch05", "--live", "--json"}, copy.root(), copy.with_fake_tools()),
+                       exit_code);
+    };
+    SUBCASE("both tools work") {
+        const Json all = run(0);
+        CHECK(finding_in(all, "cycles").at("fixed") == 42);
+        CHECK(finding_in(all, "errors").at("verdict") == "pass");
+    }
+    SUBCASE("the GPU's counters may not be read: that finding was not run, and is not passed") {
+        write_file(tools / "ncu.mode", "denied");
+        const Json all = run(77);
+        CHECK(finding_in(all, "cycles").at("verdict") == "not_run");
+        CHECK(finding_in(all, "errors").at("verdict") == "pass");
+    }
+    SUBCASE("ncu fails: no finding is shown") {
+        write_file(tools / "ncu.mode", "broken");
+        const Outcome outcome =
+            run_lab({"run", "ch05", "--live", "--json"}, copy.root(), copy.with_fake_tools());
+        CHECK(outcome.exit_code == 1);
+        CHECK(outcome.out.empty());
+        CHECK(outcome.err.find("ncu could not look at ch05_streams/buggy.cu") != std::string::npos);
+    }
+    SUBCASE("compute-sanitizer finds an error") {
+        write_file(tools / "compute-sanitizer.mode", "errors");
+        const Json errors = finding_in(run(1), "errors");
+        CHECK(errors.at("verdict") == "fail");
+        CHECK(errors.at("buggy") == 1);
+    }
+}
+
+TEST_CASE("analyze --json of a small export, to the nanosecond") {
+    const TemporaryFolder folder;
+    write_small(folder.path() / "small.sqlite");
+    const Json a = analyze(folder.path() / "small.sqlite");
+    check_sums(a);
+    CHECK(a.at("range").is_null());
+    CHECK(a.at("span_ns") == 500);
+    CHECK(a.at("compute_ns") == 300);
+    CHECK(a.at("copy_only_ns") == 100);
+    CHECK(a.at("gpu_busy_ns") == 400);
+    CHECK(a.at("gpu_idle_ns") == 100);
+    CHECK(a.at("overlap").at("h2d_hidden_ns") == 100);
+    CHECK(a.at("overlap").at("d2h_hidden_ns") == 0);
+    CHECK(a.at("overlap").at("kernel_concurrency").get<double>() == doctest::Approx(50.0 / 300));
+    CHECK(a.at("idle_by_cause") == Json{{"host_wait_ns", 0}, {"kernel_wait_ns", 100}, {"other_ns", 0}});
+    CHECK(a.at("streams") ==
+          Json::parse(R"([{"stream": 7, "kernels": 1, "kernel_ns": 100, "copies": 1, "copy_ns": 200},
+                          {"stream": 8, "kernels": 2, "kernel_ns": 250, "copies": 0, "copy_ns": 0}])"));
+    REQUIRE(a.at("kernels").size() == 2);
+    CHECK(a.at("kernels")[0] == Json::parse(R"({"name": "add", "count": 2, "total_ns": 200, "min_ns": 100,
+                                                "median_ns": 100, "max_ns": 100})"));
+    CHECK(a.at("kernels")[1].at("name") == "mul");
+    CHECK(a.at("copies") == Json::parse(R"([{"direction": "host to device", "from": "pinned", "to": "device",
+                                             "count": 1, "bytes": 1000, "ns": 200}])"));
+    CHECK(a.at("api") == Json::parse(R"([
+        {"name": "cudaLaunchKernel", "count": 3, "failed": 1, "total_ns": 30, "max_ns": 10},
+        {"name": "cudaMemcpyAsync", "count": 1, "failed": 0, "total_ns": 10, "max_ns": 10}])"));
+}
+
+TEST_CASE("analyze --json --range sees only what was launched in the range") {
+    const TemporaryFolder folder;
+    write_small(folder.path() / "small.sqlite");
+    const Json a = analyze(folder.path() / "small.sqlite", {"--range", "first"});
+    check_sums(a);
+    CHECK(a.at("range") == "first");
+    CHECK(a.at("range_ns") == 20);
+    CHECK(a.at("span_ns") == 100);
+    CHECK(a.at("kernels").size() == 1);
+    CHECK(a.at("copies").empty());
+}
+
+TEST_CASE("analyze --json of real reports adds up") {
+    for (const char* side : {"buggy", "fixed"}) {
+        const fs::path sample = fs::path(LAB_SAMPLES) / fmt::format("nsys_2025.3_{}.sqlite", side);
+        for (const Names& more : {Names{}, Names{"--range", "normalise"}}) {
+            const Json a = analyze(sample, more);
+            check_sums(a);
+            CHECK(a.at("span_ns") > 1'000'000);
+            CHECK(a.at("streams").size() >= 1);
+            CHECK(a.at("kernels")[0].at("total_ns") >= a.at("kernels")[1].at("total_ns"));
+        }
+    }
+}
+
+TEST_CASE("a report without kernels, or with empty tables, has numbers and no NaN") {
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / "idle.sqlite";
+    SUBCASE("one call and no table of kernels") {
+        HandMadeExport made(path);
+        made.add(HandMadeExport::CallRow{.start = 0, .end = 10, .correlation = 1});
+    }
+    SUBCASE("tables without a row") {
+        HandMadeExport made(path);
+        made.add(HandMadeExport::KernelRow{.start = 1, .end = 2, .correlation = 1});
+        made.add(HandMadeExport::CopyRow{.start = 1, .end = 2, .correlation = 1});
+        made.add(HandMadeExport::CallRow{.start = 0, .end = 10, .correlation = 1});
+        for (const char* kind : {"KERNEL", "MEMCPY", "RUNTIME"})
+            made.execute(fmt::format("DELETE FROM CUPTI_ACTIVITY_KIND_{}", kind));
+    }
+    const Json a = analyze(path);
+    check_sums(a);
+    CHECK(a.at("span_ns") == 0);
+    CHECK(a.at("overlap").at("kernel_concurrency").is_null());
+    for (const char* list : {"streams", "kernels", "copies"}) CHECK(a.at(list).empty());
+    const Outcome text = run_lab({"analyze", path.string()});
+    CHECK(text.exit_code == 0);
+    CHECK(text.out.find("no kernel ran") != std::string::npos);
+    CHECK(text.out.find("nan") == std::string::npos);
+    CHECK(run_lab({"timeline", path.string()}).exit_code == 0);
+}
+
+TEST_CASE("a name that would steer the terminal reaches JSON whole and the terminal never") {
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / "names.sqlite";
+    const std::string name =
+        "k\x1b[31m\a\x7f\xc2\x9b"
+        "2J\xe2\x80\xae"
+        "end";
+    {
+        HandMadeExport made(path);
+        made.launch(0, {.start = 10, .end = 20, .correlation = 1, .name = name});
+        made.add(HandMadeExport::RangeRow{.start = 0, .end = 5, .name = name});
+        made.launch(30, {.start = 40, .end = 50, .correlation = 2, .name = "not\xffUTF-8\xc3"});
+    }
+    const auto steers = [](const std::string& text) {
+        return text.find_first_of(std::string("\x1b\a\x7f", 3)) != std::string::npos ||
+               text.find("\xc2\x9b") != std::string::npos;
+    };
+    const Outcome json = run_lab({"analyze", path.string(), "--json"});
+    CHECK_FALSE(steers(json.out));
+    const Json kernels = json_of(json).at("kernels");
+    CHECK((kernels[0].at("name") == name || kernels[1].at("name") == name));
+    for (const Names& words : {Names{"analyze", path.string()}, Names{"timeline", path.string()},
+                               Names{"analyze", path.string(), "--range", "none"}}) {
+        const Outcome shown = run_lab(words);
+        CHECK_FALSE(steers(shown.out + shown.err));
+        CHECK((shown.out + shown.err).find("\xff") == std::string::npos);
+        CHECK((shown.out + shown.err).find("\xe2\x80\xae") == std::string::npos);  // right to left from here
+    }
+}
+
+TEST_CASE("list, report, quiz and doctor --json") {
+    const CourseCopy copy;
+    const auto of = [&](const Names& words, int exit_code = 0) {
+        return json_of(run_lab(words, copy.root(), copy.with_fake_tools()), exit_code);
+    };
+    const Json chapter = of({"list", "--json"})[0];
+    CHECK(chapter.at("chapter") == "ch05_streams");
+    CHECK(chapter.at("here") == "open live");
+    CHECK(chapter.at("exercises").size() == 6);
+    CHECK(chapter.at("exercises")[0].at("state") == "not started");
+
+    write_file(copy.root() / "answers", "streams_with_kernels = 1\nhidden_copies = 0.01\n");
+    const Json quiz = of({"quiz", "ch05", "--json", "--answers", "answers"}, 1);
+    CHECK(quiz.at("right") == 1);
+    CHECK(quiz.at("wrong") == 1);
+    CHECK(quiz.at("unanswered").get<std::size_t>() == quiz.at("questions").size() - 2);
+    for (const Json& question : quiz.at("questions")) {
+        CHECK(question.contains("look") == (question.at("result") == "wrong"));
+        CHECK(question.at("source").get<std::string>().rfind("recorded · ", 0) == 0);
+    }
+    const Json report = of({"report", "--json"})[0];
+    CHECK(report.at("quiz").at("right") == 1);
+    CHECK(report.at("passed") == 0);
+    CHECK(report.at("exercises")[0].at("checks") == 0);
+}
+
+TEST_CASE("doctor, where every tool works") {
+    const CourseCopy copy;
+    {
+        HandMadeExport made(copy.root() / "harness/doctor/probe.sqlite");
+        made.launch(0, {.start = 10, .end = 20, .correlation = 1, .name = "count_up"});
+    }
+    const Json doctor = json_of(run_lab({"doctor", "--json"}, copy.root(), copy.with_fake_tools()));
+    CHECK(doctor.at("checks").size() == 5);
+    for (const Json& tool : doctor.at("checks")) {
+        INFO(tool.dump());
+        CHECK(tool.at("state") == "works");
+        CHECK(tool.at("remedy") == "");
+    }
+    CHECK(doctor.at("chapters")[0] == Json{{"chapter", "ch05_streams"}, {"lacks", Json::array()}});
+}

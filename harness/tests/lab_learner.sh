@@ -1,0 +1,288 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016
+# A learner's way through an exercise (start, check, hint, watch, quiz), and what is noted of it:  lab_learner.sh LAB
+# (shell_checks.sh says how these tests work).
+# shellcheck source=harness/tests/shell_checks.sh
+source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
+
+start_without_gpu() {
+    topic='start, reset, hint, check, no GPU'
+    local i
+    try check ch05/1
+    exits 2
+    says './lab start ch05/vector_add_pipeline'
+    try start ch05/1
+    exits 0
+    prints "edit   $answer"
+    prints "read   $exercise/README.md"
+    is_file "$answer"
+    check 'the build line names the copy' grep -q '^// build: .* answer.cu -o answer' "$answer"
+    check 'the rest is the starter' test "$(grep -v '^// \(build\|look\):' "$answer")" = \
+        "$(grep -v '^// \(build\|look\):' "$exercise/starter.cu")"
+    echo '// mine' >>"$answer"
+    try start ch05/1
+    exits 0
+    prints './lab reset'
+    check 'a second start keeps the answer' grep -q '^// mine' "$answer"
+    try reset ch05/1
+    exits 0
+    prints "$answer.1"
+    check 'reset keeps the answer beside it' grep -q '^// mine' "$answer.1"
+    check 'reset puts the starter back' test "$(grep -c '^// mine' "$answer")" -eq 0
+    echo '// mine, too' >>"$answer"
+    try reset ch05/1
+    check 'a second reset keeps the first answer' grep -q '^// mine$' "$answer.1"
+    is_file "$answer.2"
+    for i in 1 2 3; do
+        try hint ch05/1
+        exits 0
+        prints "hint $i of 3"
+    done
+    prints "$exercise/solution.cu"
+    try hint ch05/1
+    prints 'hint 3 of 3'
+    try report
+    prints 'vector_add_pipeline  started'
+
+    try check ch05/1
+    exits 77
+    prints 'it compiles'
+    prints 'It was not run: there is no NVIDIA GPU here'
+    prints 'streams that carry work: >= 2'
+    prints './lab quiz ch05 works here'
+    prints_no 'passed'
+    echo '#error not finished' >>"$answer"
+    try check ch05/1
+    exits 1
+    prints 'does not compile'
+    prints 'error: #error directive'
+    prints 'not yet'
+    on no_nvcc
+    if try_without nvcc check ch05/1; then
+        exits 77
+        prints 'not compiled'
+        prints 'nvcc, the CUDA compiler, is not here'
+    else
+        skip 'nvcc is here and cannot be hidden'
+    fi
+    on no_gpu
+    rm -rf work
+}
+
+check_live() {
+    topic='check, live'
+    on whole
+    local name
+    try start ch05/1
+    try check ch05/1
+    exits 1
+    prints "$answer  live · NVIDIA H200"
+    prints 'streams that carry work: expected >= 2, found 1'
+    check 'one hint, no more' test "$(count 'hint 1 of 3' "$out") $(count ' of 3:' "$out")" = '1 1'
+    prints "not yet  $answer"
+    prints 'report   build/live/'
+    prints './lab hint ch05/vector_add_pipeline'
+    try hint ch05/1
+    try hint ch05/1
+    try check ch05/1
+    prints 'hint 2 of 3'
+    cp "$exercise/solution.cu" "$answer"
+    try check ch05/1
+    exits 0
+    prints_no '✗'
+    prints "passed  $answer"
+    prints 'next     ./lab start ch05/pageable_async'
+    try report
+    prints '1 of 6 passed'
+    check 'counts the checks' grep -Eq 'vector_add_pipeline +passed +3 +2' <<<"$out"
+    cp harness/tests/wrong/ch05_streams/1_vector_add_pipeline/lost_tail.cu "$answer"
+    try check ch05/1
+    exits 1
+    prints 'exit code of the program, which checks its own answer: expected == 0, found 1'
+    try report
+    check 'an exercise stays passed' contains "$out" '1 of 6 passed'
+    for name in killed silent corrupt garbled; do
+        mode whole nsys "$name"
+        try check ch05/1
+        exits 1
+        says 'nsys made no'
+        check 'the tool is to blame, not the learner' lacks "$out$err" 'not yet'
+    done
+    mode whole nsys works
+    mode whole nvcc killed
+    echo '// changed' >>"$answer"
+    echo 'int changed;' >>"$answer"
+    try check ch05/1
+    exits 1
+    says 'nvcc did not finish'
+    mode whole nvcc works
+    cp "$exercise/solution.cu" "$answer"
+    on no_nsys
+    if try_without nsys check ch05/1; then
+        exits 77
+        prints '✓ pass'
+        prints 'nsys did not run on this program'
+        check 'nothing else is called passed' test "$(count '✓ pass' "$out")" -eq 1
+        prints 'that is no pass'
+        cp harness/tests/wrong/ch05_streams/1_vector_add_pipeline/lost_tail.cu "$answer"
+        try_without nsys check ch05/1
+        exits 1
+    else
+        skip 'nsys is here and cannot be hidden'
+    fi
+    on no_gpu
+    rm -rf work
+}
+
+watches() { # how often the answer was looked at so far
+    [[ $(count 'save it to check again' "$(<"$temporary/watch")") -ge $1 ]]
+}
+
+watch_once() { # method
+    : >"$temporary/watch"
+    timeout 60 "$lab" watch ch05/1 </dev/null >"$temporary/watch" 2>&1 &
+    local watcher=$!
+    command="lab watch ch05/1, by $1"
+    check 'checks at once' eventually watches 1
+    check 'names the method' contains "$(<"$temporary/watch")" "($1)"
+    check 'makes the answer where there is none' test -f "$answer"
+    echo '// saved' >>"$answer"
+    check 'checks again on save' eventually watches 2
+    { cat "$answer" && echo '// renamed over'; } >"$answer.new"
+    mv "$answer.new" "$answer"
+    check 'checks again where an editor renames' eventually watches 3
+    echo '#error here' >>"$answer"
+    check 'goes on after an answer that does not compile' eventually watches 4
+    cp "$exercise/solution.cu" "$answer.new"
+    mv "$answer.new" "$answer"
+    wait "$watcher"
+    status=$?
+    out=$(<"$temporary/watch")
+    check 'ends with 0 once the answer passes' test "$status" -eq 0
+    prints "passed  $answer"
+    check 'checked five times' test "$(count 'save it to check again' "$out")" -eq 4
+    rm -rf work
+}
+
+watch() {
+    topic='watch'
+    on whole
+    watch_once inotify
+    export LAB_WATCH=polling
+    watch_once polling
+    unset LAB_WATCH
+    on no_gpu
+    : >"$temporary/watch"
+    timeout 60 "$lab" watch ch05/1 </dev/null >"$temporary/watch" 2>&1 &
+    local watcher=$!
+    command='lab watch ch05/1, no GPU'
+    check 'goes on where nothing can be run' eventually watches 1
+    kill "$watcher"
+    wait "$watcher" 2>/dev/null
+    check 'says what would be graded' contains "$(<"$temporary/watch")" 'streams that carry work: >= 2'
+    rm -rf work
+}
+
+# An answer's text as the pages of `lab` show it, so that no number stands here.
+quiz() {
+    topic='quiz'
+    local streams kernel waits hidden answers=$temporary/answers questions
+    questions=$(grep -c '^\[\[quiz\]\]' ch05_streams/chapter.toml)
+    local hidden_look='Set the Memory row above the Kernels row'
+    try quiz ch05
+    prints "0 right, 0 wrong, $questions unanswered"
+    prints 'recorded · NVIDIA H200'
+    prints '--answers'
+    try analyze "$recorded/buggy.sqlite" --range normalise
+    streams=$(awk '/^  stream /{ inside = 1 } /^  CUDA call/{ inside = 0 }
+        inside && $1 + 0 > 0 && $2 + 0 > 0 { ++streams } END { print streams + 0 }' <<<"$out")
+    kernel=$(awk '/^  kernel /{ getline; getline; print $1 }' <<<"$out")
+    kernel=$(awk -v kernel="$kernel" '/id = "dominant_kernel"/{ inside = 1 }
+        inside && /^choices/ { split($0, name, "\""); for (i = 2; name[i] != kernel; i += 2); print i / 2; exit }' \
+        ch05_streams/chapter.toml)
+    try analyze "$recorded/fixed.sqlite" --range normalise
+    waits=$(awk '/Synchronize/{ sum += $2 } END { print sum }' <<<"$out")
+    try run ch05 --recorded
+    hidden=$(awk '/copy-up time hidden/{ print $7 }' <<<"$out")
+    {
+        printf '# mine\nstreams_with_kernels = %s streams\n\n' "$streams"
+        printf 'dominant_kernel = %s  # by letter\n' "$(tr 123 abc <<<"$kernel")"
+        printf 'host_blocks=%s\nhidden_copies = %s\n' "$waits" "$hidden"
+    } >"$answers"
+    try quiz ch05 --answers "$answers"
+    exits 1
+    prints "4 right, 0 wrong, $((questions - 4)) unanswered"
+    try report
+    prints "4 of $questions"
+
+    printf 'streams_with_kernels = 9\ndominant_kernel = %s\nhidden_copies = 0.01\n' \
+        "$(tr 123 cab <<<"$kernel")" >"$answers"
+    try quiz ch05 --answers "$answers"
+    exits 1
+    prints "0 right, 3 wrong, $((questions - 3)) unanswered"
+    prints "$hidden_look"
+    prints_no "${hidden%??}"
+    try report
+    prints "1 of $questions"
+    on_quiz_line() {
+        printf '\n%s\n' "$1" >"$answers"
+        try quiz ch05 --answers "$answers"
+        exits 2
+        says "$answers:2"
+        check 'grades nothing of such a file' test -z "$out"
+    }
+    on_quiz_line 'no equals sign'
+    on_quiz_line 'no_such_question = 4'
+    says 'streams_with_kernels'
+    on_quiz_line 'streams_with_kernels = four'
+    on_quiz_line 'streams_with_kernels = 4 potatoes'
+    on_quiz_line 'streams_with_kernels ='
+    on_quiz_line 'dominant_kernel = z'
+    on_quiz_line 'dominant_kernel = 9'
+    try quiz ch05 --answers "$temporary/no_such_file"
+    exits 2
+    says no_such_file
+    if command -v script >/dev/null; then
+        command='lab quiz ch05, typed'
+        out=$(printf '9\n%s\n\n' "$streams" | timeout 60 script -qec "$lab quiz ch05" /dev/null)
+        check 'a wrong answer says where to look, then asks again' contains "$out" 'Open the CUDA HW row'
+        check 'and takes the right one' contains "$out" 'right'
+        check 'counts it as right' contains "$out" '1 right, 0 wrong'
+    fi
+    rm -rf work
+}
+
+progress() {
+    topic='progress'
+    local questions
+    questions=$(grep -c '^\[\[quiz\]\]' ch05_streams/chapter.toml)
+    mkdir -p work
+    local id=ch05_streams/vector_add_pipeline
+    printf '2026-01-01T00:00:02Z passed %s\n2026-01-01T00:00:03Z pass' "$id" >work/progress.txt
+    try report
+    exits 0
+    prints 'vector_add_pipeline  passed'
+    try hint ch05/2
+    exits 0
+    try report
+    prints 'vector_add_pipeline  passed'
+    check 'the cut line costs itself alone' contains "$out" '1 of 6 passed'
+    check 'the next line is whole' grep -q '^2026-01-01T00:00:03Z pass$' work/progress.txt
+    check 'a hint is noted' test "$(grep -c ' hint ch05_streams/pageable_async$' work/progress.txt)" -eq 1
+
+    printf '2026-01-01T00:00:09Z right ch05_streams:host_blocks\n2026-01-01T00:00:01Z started ch05_streams/priority\n' \
+        >"$temporary/laptop"
+    printf '2026-01-01T00:00:05Z wrong ch05_streams:host_blocks\n2026-01-01T00:00:06Z failed ch05_streams/priority\n' \
+        >"$temporary/desktop"
+    cat "$temporary/laptop" "$temporary/desktop" >work/progress.txt
+    try report
+    prints "1 of $questions"
+    prints 'priority             tried'
+    printf '\0\377 garbage\n\n%s\n' "a b c d e f" >>work/progress.txt
+    try report
+    exits 0
+    prints "1 of $questions"
+    rm -rf work
+}
+
+run_parts start_without_gpu check_live watch quiz progress
