@@ -1,8 +1,8 @@
 # add_chapter(NAME): the CUDA programs of a chapter's folder and its doctest test, under one target of that name.
 #
-#   NAME              builds the pair and the test:  cmake --build build --target ch05_streams
-#   NAME.all          builds the exercises too
-#   ctest -L ch05     runs the chapter's tests
+#   NAME              builds the pair and the exercises:  cmake --build build --target ch05_streams
+#   NAME_test         is the chapter's test of its recorded evidence
+#   ctest -L ch05     runs the chapter's tests; it needs the target all
 #
 # Programs are found by folder: every .cu of the chapter and of its exercises. Flags are the course's own, from
 # common/nvcc.flags, which `lab` gives to nvcc as well.
@@ -54,8 +54,7 @@ function(add_chapter name)
   add_test(NAME ${name}.live COMMAND lab_command verify ${label} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name}.live PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1500 RESOURCE_LOCK gpu)
   set_tests_properties(${name} ${name}.live PROPERTIES LABELS ${label})
-  add_custom_target(${name} DEPENDS ${name}_test)
-  add_custom_target(${name}.all ALL DEPENDS ${name})
+  add_custom_target(${name} ALL)
   if(NOT LAB_HAS_CUDA)
     return()
   endif()
@@ -69,10 +68,7 @@ function(add_chapter name)
     string(REPLACE "/" "." short ${short})
     set(target ${name}.${short})
     lab_add_program(${target} ${source})
-    add_dependencies(${name}.all ${target})
-    if(short MATCHES "^(buggy|fixed)$")
-      add_dependencies(${name} ${target})
-    endif()
+    add_dependencies(${name} ${target})
     add_test(NAME ${target}.contract
       COMMAND ${CMAKE_SOURCE_DIR}/harness/tests/program_contract.sh $<TARGET_FILE:${target}>)
     set_tests_properties(${target}.contract PROPERTIES LABELS ${label} TIMEOUT 120)

@@ -8,7 +8,7 @@
 #
 # The target names are the same whichever way a library came, and every directory sees them. Their
 # headers are system headers to the compiler, so our -Werror does not judge them.
-# Each SHA256 below was read in at least two unrelated public build recipes; we did not compute them.
+# Each SHA256 below stands in at least two independent public build recipes.
 include_guard(GLOBAL)
 include(FetchContent)
 

@@ -18,17 +18,28 @@ Table::Align Table::align(std::size_t column) const {
     return column < align_.size() ? align_[column] : Align::left;
 }
 
-std::string Table::text(int indent) const {
+std::vector<std::size_t> Table::widths(int indent, int columns) const {
+    constexpr std::size_t kNarrowest = 24;
     std::vector<std::size_t> width;
+    std::size_t all = static_cast<std::size_t>(indent);
     for (std::size_t c = 0; c < header_.size(); ++c) {
         width.push_back(display_width(header_[c]));
         for (const auto& row : rows_) width[c] = std::max(width[c], display_width(row[c]));
+        all += width[c] + (c > 0 ? 2 : 0);
     }
+    const std::size_t most = columns > 0 ? static_cast<std::size_t>(columns) : all;
+    if (all > most && width[0] > kNarrowest)
+        width[0] = std::max(kNarrowest, width[0] - std::min(width[0], all - most));
+    return width;
+}
+
+std::string Table::text(int indent, int columns) const {
+    const std::vector<std::size_t> width = widths(indent, columns);
     std::string out;
     const auto line = [&](const std::vector<std::string>& cells) {
         std::string row(static_cast<std::size_t>(indent), ' ');
         for (std::size_t c = 0; c < cells.size(); ++c) {
-            const std::string padding(width[c] - display_width(cells[c]), ' ');
+            const std::string padding(width[c] - std::min(width[c], display_width(cells[c])), ' ');
             row += align(c) == Align::right ? padding + cells[c] : cells[c] + padding;
             row += "  ";
         }
@@ -43,7 +54,13 @@ std::string Table::text(int indent) const {
         rule.push_back(dashes);
     }
     line(rule);
-    for (const auto& row : rows_) line(row);
+    for (auto row : rows_) {
+        const bool fits = display_width(row[0]) <= width[0];
+        const std::vector<std::string> first = fits ? std::vector{row[0]} : wrapped(row[0], width[0]);
+        for (std::size_t i = 0; i + 1 < first.size(); ++i) line({first[i]});
+        row[0] = first.back();
+        line(row);
+    }
     return out;
 }
 

@@ -15,13 +15,15 @@ class Table {
     void add(std::vector<std::string> row);
     [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-    /// Lines of text, each indented by `indent` spaces.
-    [[nodiscard]] std::string text(int indent = 2) const;
+    /// Lines of text, each indented by `indent` spaces. Where they would be wider than `columns`, the cells
+    /// of the first column are broken into lines; 0 is as wide as it takes.
+    [[nodiscard]] std::string text(int indent = 2, int columns = 0) const;
 
     /// The same table in Markdown.
     [[nodiscard]] std::string markdown() const;
 
   private:
+    [[nodiscard]] std::vector<std::size_t> widths(int indent, int columns) const;
     [[nodiscard]] Align align(std::size_t column) const;
 
     std::vector<std::string> header_;

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/text.h"
+
 namespace lab {
 
 bool terminal_has_colour() {
@@ -22,6 +24,16 @@ int terminal_columns() {
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
     return std::clamp<int>(size.ws_col, 60, 160);
+}
+
+int table_columns() {
+    return isatty(STDOUT_FILENO) ? terminal_columns() : 0;
+}
+
+std::string paragraph(std::string_view text, int indent) {
+    if (!isatty(STDOUT_FILENO)) return std::string(text);
+    const auto width = static_cast<std::size_t>(terminal_columns() - indent);
+    return join(wrapped(text, width), "\n" + std::string(static_cast<std::size_t>(indent), ' '));
 }
 
 bool is_interactive() {

@@ -12,6 +12,14 @@ namespace lab {
 /// Columns of the terminal, or 100 where there is none; between 60 and 160.
 [[nodiscard]] int terminal_columns();
 
+/// Columns that a table may take: those of the terminal, or 0, any number, where the output is a file or a
+/// pipe.
+[[nodiscard]] int table_columns();
+
+/// `text` in lines that fit the terminal, all but the first indented; as it is where the output is no
+/// terminal.
+[[nodiscard]] std::string paragraph(std::string_view text, int indent = 0);
+
 [[nodiscard]] bool is_interactive();  ///< standard input and output are both a terminal
 
 [[nodiscard]] std::string bold(std::string_view text);

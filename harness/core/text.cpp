@@ -62,6 +62,17 @@ std::string shorten(std::string_view text, std::size_t width) {
     return fit_columns(text, static_cast<int>(width));
 }
 
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+    std::vector<std::string> lines;
+    for (const std::string& word : split(text, ' ')) {
+        if (!lines.empty() && display_width(lines.back()) + 1 + display_width(word) <= width)
+            lines.back() += " " + word;
+        else
+            lines.push_back(word);
+    }
+    return lines;
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
     std::vector<std::string> parts;
     for (std::size_t begin = 0;;) {

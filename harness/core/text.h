@@ -25,6 +25,9 @@ namespace lab {
 /// `text` cut to at most `width` columns, the cut marked with an ellipsis.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t width);
 
+/// `text` in lines of at most `width` columns, broken between words; a longer word has a line of its own.
+[[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
 /// Columns that `text` takes in a terminal; the escape sequences of our own colours take none.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 

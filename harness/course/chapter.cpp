@@ -119,6 +119,9 @@ Exercise read_exercise(TomlReader& toml, const Chapter& chapter, int number) {
     Case& programs = exercise.programs;
     programs.id = chapter.id + "/" + exercise.name;
     programs.title = toml.text("title");
+    for (const Exercise& other : chapter.exercises)
+        if (other.name == exercise.name)
+            toml.fail(fmt::format("a second exercise is called '{}'", exercise.name), "name");
     const Program facts = read_program_facts(toml);
     for (std::size_t side = 0; side < 2; ++side) {
         programs.programs[side] = facts;

@@ -73,7 +73,9 @@ Chapter Course::chapter(const std::string& name) const {
             !name.empty() && name.size() <= 2 &&
             std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); }) &&
             short_id == fmt::format("ch{:02}", std::stoi(name));
-        if (name == id || name == short_id || by_number) return read_chapter(root_, id);
+        if (name == id || name == short_id || by_number ||
+            (name.size() == 3 && name.rfind("ch", 0) == 0 && "ch0" + name.substr(2) == short_id))
+            return read_chapter(root_, id);
         short_ids.push_back(short_id);
     }
     std::vector<std::string> names = short_ids;

@@ -22,12 +22,12 @@ QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter, const Q
         Evidence live = Evidence::open(own);
         if (live.has_trace() && !is_stale(course, program, live)) {
             const std::string label = source_label(live.provenance(), true);
-            return {std::move(live), true, label};
+            return {std::move(live), true, label, own};
         }
     }
     Evidence recorded = open_recorded(course, program);
     const std::string label = source_label(recorded.provenance(), false);
-    return {std::move(recorded), false, label};
+    return {std::move(recorded), false, label, course.evidence_of(program)};
 }
 
 double right_answer(const Question& question, const Evidence& evidence) {
@@ -46,21 +46,24 @@ double right_answer(const Question& question, const Evidence& evidence) {
 }
 
 double parse_answer(const Question& question, const std::string& text) {
-    std::string word = trim(text);
-    if (!question.choices.empty() && word.size() == 1 && std::isalpha(static_cast<unsigned char>(word[0])))
-        word = std::to_string(std::tolower(static_cast<unsigned char>(word[0])) - 'a' + 1);
+    const std::string word = trim(text);
+    const std::size_t choices = question.choices.size();
+    if (choices > 0) {
+        const int letter = word.size() == 1 ? std::tolower(static_cast<unsigned char>(word[0])) - 'a' : -1;
+        if (letter >= 0 && static_cast<std::size_t>(letter) < choices) return letter + 1;
+        throw Error(fmt::format("'{}' is no choice: answer with a letter from a to {}", printable(word),
+                                static_cast<char>('a' + choices - 1)));
+    }
     double number = 0;
     const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
     const std::string unit = trim(word.substr(static_cast<std::size_t>(end - word.data())));
-    const bool known_unit = unit.empty() || unit == question.unit;
-    if (problem != std::errc() || !known_unit)
-        throw Error(question.choices.empty()
-                        ? fmt::format("'{}' is not a number{}", printable(word),
-                                      question.unit.empty() ? "" : " (of " + question.unit + ")")
-                        : fmt::format("'{}' is not the letter of a choice", printable(word)));
-    if (!question.choices.empty() && (number < 1 || number > static_cast<double>(question.choices.size())))
-        throw Error(fmt::format("'{}' is not the letter of a choice", printable(word)));
-    return number;
+    const bool percent = question.unit == "share" && unit == "%";
+    if (problem != std::errc() || !(unit.empty() || unit == question.unit || percent))
+        throw Error(fmt::format("'{}' is no number{}", printable(word),
+                                question.unit == "share" ? " from 0 to 1"
+                                : question.unit.empty()  ? ""
+                                                         : " of " + question.unit));
+    return percent ? number / 100 : number;
 }
 
 bool is_right(const Question& question, double answer, double right) {

@@ -14,6 +14,7 @@ struct QuizEvidence {
     Evidence evidence;
     bool live = false;
     std::string label;
+    std::filesystem::path path;  ///< the evidence file, for `lab analyze` and `lab timeline`
 };
 [[nodiscard]] QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter,
                                          const Question& question);
@@ -22,8 +23,8 @@ struct QuizEvidence {
 /// one.
 [[nodiscard]] double right_answer(const Question& question, const Evidence& evidence);
 
-/// The text of an answer as a number; an Error says what an answer looks like. A choice may be given by its
-/// letter.
+/// The text of an answer as a number; an Error says what an answer looks like. A choice is given by its
+/// letter, a share as a number or in percent.
 [[nodiscard]] double parse_answer(const Question& question, const std::string& text);
 
 /// Is the answer within the question's relative tolerance of the right one? Without a tolerance it must be

@@ -145,6 +145,15 @@ void add_row(Timeline& timeline, TimelineRow row) {
 
 using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for what belongs to no thread
 
+/// A call that waits for the GPU, by its name or by taking a noticeable part of the picture, as a copy of
+/// pageable memory does.
+bool holds_up_the_host(const View& view, const ApiCall& call) {
+    constexpr int64_t kNoticeablePart = 50;
+    const int64_t noticeable_ns = (view.window.end - view.window.begin) / kNoticeablePart;
+    return view.shown.name_of(call.name).ends_with("Synchronize") ||
+           call.end_ns - call.start_ns > noticeable_ns;
+}
+
 void add_host_rows(Timeline& timeline, const View& view) {
     std::map<Thread, std::vector<Box>> ranges, waits;
     for (const Range& r : view.all.ranges)
@@ -152,7 +161,7 @@ void add_host_rows(Timeline& timeline, const View& view) {
             ranges[{r.process, r.crosses_threads ? -1 : r.thread}].push_back(
                 make_box(view, Box::Kind::range, r.start_ns, r.end_ns, one_line(r.name)));
     for (const ApiCall& call : view.shown.api_calls)
-        if (view.shown.name_of(call.name).ends_with("Synchronize") && call.end_ns > view.window.begin &&
+        if (holds_up_the_host(view, call) && call.end_ns > view.window.begin &&
             call.start_ns < view.window.end)
             waits[{call.process, call.thread}].push_back(make_box(view, Box::Kind::api_sync, call.start_ns,
                                                                   call.end_ns,

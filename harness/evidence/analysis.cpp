@@ -241,6 +241,7 @@ const std::map<std::string, MetricFunction>& metrics() {
         {"gpu_busy_ms", [](const Analysis& a) -> std::optional<double> { return a.gpu_busy_ns / 1e6; }},
         {"gpu_idle_ms", [](const Analysis& a) -> std::optional<double> { return a.gpu_idle_ns / 1e6; }},
         {"gpu_busy_share", [](const Analysis& a) { return share(a.gpu_busy_ns, a.span_ns); }},
+        {"compute_share", [](const Analysis& a) { return share(a.compute_ns, a.span_ns); }},
         {"compute_ms", [](const Analysis& a) -> std::optional<double> { return a.compute_ns / 1e6; }},
         {"copy_only_ms", [](const Analysis& a) -> std::optional<double> { return a.copy_only_ns / 1e6; }},
         {"h2d_hidden_share", [](const Analysis& a) { return share(a.h2d_hidden_ns, a.h2d_ns); }},

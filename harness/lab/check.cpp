@@ -39,7 +39,7 @@ void print_grade(const Grade& grade) {
         table.add({f.says, f.expect[1] ? f.expect[1]->text : "shown, not asserted",
                    g.judged.measured.text() + unit, f.expect[1] ? verdict_mark(g.judged.verdict) : ""});
     }
-    fmt::print("{}\n", table.text());
+    fmt::print("{}\n", table.text(2, table_columns()));
     for (const GradedFinding& g : grade.findings)
         if (g.finding->expect[1] && g.judged.verdict != Verdict::pass)
             fmt::print("  {}: {}\n", g.finding->says, g.judged.why);
@@ -51,7 +51,7 @@ void print_hint(const Course& course, const Course::Chosen& chosen) {
     const auto shown =
         static_cast<std::size_t>(progress_of(course).exercise(chosen.exercise->programs.id).hints);
     const std::size_t index = std::min(shown == 0 ? 0 : shown - 1, hints.size() - 1);
-    fmt::print("\nhint {} of {}: {}\n", index + 1, hints.size(), hints[index]);
+    fmt::print("\n{}\n", paragraph(fmt::format("hint {} of {}: {}", index + 1, hints.size(), hints[index])));
 }
 
 std::string next_exercise(const Course::Chosen& chosen) {
@@ -93,8 +93,8 @@ int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict, 
     return exit_code_of(verdict);
 }
 
-int not_run_here(const Course::Chosen& chosen, const std::string& file, const std::string& what_was_done,
-                 const std::string& missing) {
+int not_run_here(const Course& course, const Course::Chosen& chosen, const std::string& file,
+                 const std::string& what_was_done, const std::string& missing) {
     fmt::print("{}: {}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
                what_was_done, missing);
     print_what_would_be_graded(*chosen.exercise);
@@ -113,14 +113,18 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
     if (!fs::exists(answer))
         throw Error(fmt::format("there is no {} yet. ./lab start {} makes it.", file, short_name(chosen)));
     const Program program = answer_program(course, exercise);
-    if (!nvcc()) return not_run_here(chosen, file, "not compiled", "nvcc, the CUDA compiler, is not here");
+    if (!nvcc())
+        return not_run_here(course, chosen, file, "not compiled", "nvcc, the CUDA compiler, is not here");
     try {
         (void)build_program(course, program, announce_to_terminal);
     } catch (const ProgramError& problem) {
-        fmt::print("{}\n", problem.what());
-        return finish(course, chosen, Verdict::fail, file);
+        // What the compiler says is the hint here.
+        progress_of(course).add(Step::failed, exercise.programs.id);
+        fmt::print("{}\n\n{}  {}\nnext     edit it, then ./lab check {}\n", problem.what(), red("not yet"),
+                   file, short_name(chosen));
+        return kFindingFailed;
     }
-    if (!gpu()) return not_run_here(chosen, file, "it compiles", "there is no NVIDIA GPU here");
+    if (!gpu()) return not_run_here(course, chosen, file, "it compiles", "there is no NVIDIA GPU here");
     try {
         const LiveRun live = record_live(course, program, announce_to_terminal);
         const Evidence evidence = Evidence::open(live.evidence);

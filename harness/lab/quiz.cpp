@@ -40,10 +40,19 @@ std::string program_of(const Chapter& chapter, const Question& question) {
 
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
                     const std::string& label) {
-    fmt::print("\n{} {}\n   {} · {}\n", bold(fmt::format("{}.", number)), question.asks,
-               program_of(chapter, question), label);
+    fmt::print("\n{} {}\n   {}\n", bold(fmt::format("{}.", number)), paragraph(question.asks, 3),
+               dim(fmt::format("{} · {} · {}", question.id, program_of(chapter, question), label)));
     for (std::size_t i = 0; i < question.choices.size(); ++i)
-        fmt::print("   {}) {}\n", static_cast<char>('a' + i), question.choices[i]);
+        fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
+}
+
+/// Where to look, in the GUI's words and with the two commands that show it without the GUI. Never the
+/// number.
+void print_look(const Course& course, const Question& question, const QuizEvidence& evidence) {
+    const std::string range = question.range ? fmt::format(" --range '{}'", *question.range) : "";
+    const std::string file = course.shown(evidence.path);
+    fmt::print("   {} {}\n     ./lab timeline {}{}\n     ./lab analyze {}{}\n", red("not so."),
+               paragraph(question.look, 3), file, range, file, range);
 }
 
 /// "id = answer" lines; empty lines and # comments are passed over. An Error names the line that is no
@@ -80,7 +89,7 @@ std::string ask(const Question& question) {
     fmt::print("   {}{}: ", question.choices.empty() ? "number" : "letter", unit);
     std::fflush(stdout);
     std::string line;
-    if (!std::getline(std::cin, line)) return "";
+    if (!std::getline(std::cin, line)) fmt::print("\n");  // Ctrl-D ends the quiz, not just the question
     return trim(line);
 }
 
@@ -91,7 +100,7 @@ Result grade_one(const Question& question, const QuizEvidence& evidence, const s
 
 /// Asks until the answer is right or an empty line passes on: a wrong answer says where to look, never the
 /// number.
-Result ask_until_right(const Question& question, const QuizEvidence& evidence) {
+Result ask_until_right(const Course& course, const Question& question, const QuizEvidence& evidence) {
     Result result = Result::unanswered;
     for (;;) {
         const std::string text = ask(question);
@@ -107,7 +116,8 @@ Result ask_until_right(const Question& question, const QuizEvidence& evidence) {
             fmt::print("   {}\n", green("right"));
             return result;
         }
-        fmt::print("   {}  {}\n   (try again, or an empty line to go on)\n", red("not so."), question.look);
+        print_look(course, question, evidence);
+        fmt::print("   (try again, or an empty line to go on)\n");
     }
 }
 
@@ -115,17 +125,21 @@ std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
                             const std::map<std::string, std::string>* answers, bool quiet) {
     std::vector<Graded> graded;
     const bool asking = !answers && !quiet && is_interactive();
+    if (asking)
+        fmt::print("{}\n", paragraph("Read the answers off the timelines. A number may be off by as much as "
+                                     "one can misread it; an "
+                                     "empty line passes a question, Ctrl-D ends the quiz."));
     for (std::size_t i = 0; i < chapter.quiz.size(); ++i) {
         const Question& question = chapter.quiz[i];
         const QuizEvidence evidence = quiz_evidence(course, chapter, question);
-        if (!quiet) print_question(chapter, question, i + 1, evidence.label);
+        if (!quiet && !(asking && !std::cin)) print_question(chapter, question, i + 1, evidence.label);
         Result result = Result::unanswered;
         if (asking) {
-            result = ask_until_right(question, evidence);
+            result = std::cin ? ask_until_right(course, question, evidence) : Result::unanswered;
         } else if (answers && answers->count(question.id)) {
             result = grade_one(question, evidence, answers->at(question.id));
             if (!quiet && result == Result::right) fmt::print("   {}\n", green("right"));
-            if (!quiet && result == Result::wrong) fmt::print("   {}  {}\n", red("not so."), question.look);
+            if (!quiet && result == Result::wrong) print_look(course, question, evidence);
         }
         if (result != Result::unanswered)
             progress_of(course).add(result == Result::right ? Step::right : Step::wrong,

@@ -44,7 +44,7 @@ void print_findings(const std::vector<FindingRow>& rows, const Sides& sides) {
                    with_unit(row.sides[1].measured.text(), f.unit), expected,
                    f.expect[0] ? verdict_mark(row.verdict) : ""});
     }
-    fmt::print("{}", table.text());
+    fmt::print("{}", table.text(2, table_columns()));
     for (const FindingRow& row : rows)
         for (std::size_t side = 0; side < 2; ++side)
             if (!row.sides[side].why.empty())
@@ -107,8 +107,12 @@ int run_case(const RunOptions& options) {
     const std::vector<Timeline> timelines = timelines_of(both, evidence);
     print_timelines(timelines);
     const fs::path picture = course.root() / "build" / "figures" / (both.id + ".svg");
-    write_file(picture, timeline_svg(timelines));
-    fmt::print("\npicture  {}\n", course.shown(picture));
+    try {
+        write_file(picture, timeline_svg(timelines));
+        fmt::print("\npicture  {}\n", course.shown(picture));
+    } catch (const Error& problem) {
+        fmt::print("\npicture  none: {}\n", problem.what());
+    }
     for (std::size_t side = 0; side < 2; ++side)
         if (!evidence.reports[side].empty())
             fmt::print("report   {}  (nsys-ui opens it)\n", course.shown(evidence.reports[side]));

@@ -57,7 +57,7 @@ int hint(const std::string& name) {
     const auto shown = static_cast<std::size_t>(progress.exercise(chosen.exercise->programs.id).hints);
     const std::size_t now = std::min(shown, hints.size() - 1);
     if (shown < hints.size()) progress.add(Step::hint, chosen.exercise->programs.id);
-    fmt::print("hint {} of {}: {}\n", now + 1, hints.size(), hints[now]);
+    fmt::print("{}\n", paragraph(fmt::format("hint {} of {}: {}", now + 1, hints.size(), hints[now])));
     if (now + 1 < hints.size())
         fmt::print("a further hint: ./lab hint {}\n", short_name(chosen));
     else

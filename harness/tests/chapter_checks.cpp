@@ -95,6 +95,10 @@ void check_exercises(const std::string& id) {
     const std::vector<WrongAnswer> wrong = read_wrong_answers(course.root(), chapter);
     REQUIRE_MESSAGE(!chapter.exercises.empty(), id, " has no exercise");
     for (const Exercise& exercise : chapter.exercises) {
+        for (const char* file : {"README.md", "starter.cu", "solution.cu"})
+            REQUIRE_MESSAGE(fs::exists(course.root() / exercise.folder / file),
+                            (exercise.folder / file).string(),
+                            " is missing; the folder's number is the exercise's place in chapter.toml");
         check_findings(course, exercise.programs);
         check_starter_fails_as_stated(course, exercise);
         check_wrong_answers(course, exercise, wrong);

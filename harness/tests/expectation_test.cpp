@@ -88,6 +88,7 @@ TEST_CASE("within the margin around the threshold the verdict is inconclusive, o
         CHECK(verdict(0.449, expected, 0.1) == (rising ? Verdict::fail : Verdict::pass));
         CHECK(verdict(0.551, expected, 0.1) == (rising ? Verdict::pass : Verdict::fail));
     }
+    for (const double edge : {3.0, 5.0}) CHECK(verdict(edge, ">= 4", 0.25) == Verdict::inconclusive);
     CHECK(verdict(-4.2, "<= -4", 0.1) == Verdict::inconclusive);
     CHECK(verdict(-4.5, "<= -4", 0.1) == Verdict::pass);
 }

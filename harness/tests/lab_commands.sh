@@ -161,7 +161,7 @@ analyze() {
     prints 'the host spent'
     try analyze "$recorded/fixed.sqlite" --range normalize
     exits 2
-    says "'normalise', 'warm-up'"
+    says "'warm-up', 'normalise'"
     try analyze harness/tests/samples/nsys_2025.3_fixed.sqlite
     exits 0
     prints_no 'recorded ·'

@@ -1,8 +1,8 @@
 // Adds two arrays in host memory on the GPU: both are copied up, added, and the sum is copied down.
 //
 // Right: the arrays are cut into chunks, and chunk after chunk goes to the next of four streams. While one
-// chunk goes up, another is added and a third comes down; within a stream the order still holds. The first
-// chunk up and the last one down have nothing to run beside, so the chunks are small.
+// chunk goes up, another is added and a third comes down; within a stream the order still holds. Copies are
+// quicker in large pieces, but the last one down has nothing to run beside: the chunks get smaller.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
