@@ -124,7 +124,13 @@ std::vector<std::string> Course::common_flags() const {
 std::string Course::fingerprint_of(const Program& program) const {
     const std::string flags =
         join(common_flags(), " ") + " " + join(program.flags, " ") + " -- " + join(program.arguments, " ");
-    return fingerprint(root_ / program.source, root_, flags);
+    // What further tools were asked for is part of the evidence too.
+    const std::string tools = program.sanitizers.empty() && program.ncu_metrics.empty()
+                                  ? ""
+                                  : " -- " + join(program.sanitizers, " ") + " " +
+                                        join(program.check_arguments, " ") + " " +
+                                        join(program.ncu_metrics, " ");
+    return fingerprint(root_ / program.source, root_, flags + tools);
 }
 
 std::string Course::shown(const fs::path& path) const {

@@ -10,10 +10,11 @@ namespace lab {
 
 /// One kind of problem at one place; `count` says how often it was reported there.
 struct SanitizerReport {
-    std::string
-        kind;  ///< "Invalid __global__ read", "Race", "Uninitialized __global__ memory read", "Leak", ...
+    /// "Invalid __global__ read", "Race", "Uninitialized __global__ memory read", "Leak", "API cudaError...",
+    /// ...; "Unknown" for errors that the summary counts and nothing here can read.
+    std::string kind;
     std::string severity;  ///< "error" or "warning"
-    std::string function;  ///< the kernel, or the API call for an API error; empty if unknown
+    std::string function;  ///< the kernel's short name, or the API call for an API error; empty if unknown
     std::string file;      ///< file name without folders; empty without line information
     int64_t line = 0;      ///< 0 if unknown
     int64_t bytes = 0;     ///< size of the access, or of the leak; 0 if it has none
