@@ -98,9 +98,10 @@ int not_run_here(const Course& course, const Course::Chosen& chosen, const std::
     fmt::print("{}: {}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
                what_was_done, missing);
     print_what_would_be_graded(*chosen.exercise);
-    fmt::print(
-        "\nnext     ./lab run {} shows starter and solution on recorded evidence; ./lab quiz {} works here\n",
-        short_name(chosen), chosen.chapter.short_id);
+    const std::string starter = course.shown(course.evidence_of(chosen.exercise->programs.programs[0]));
+    fmt::print("\nnext     ./lab analyze {} shows what the starter did on a GPU\n", starter);
+    fmt::print("         ./lab run {} shows it beside the solution; ./lab quiz {} works here\n",
+               short_name(chosen), chosen.chapter.short_id);
     return kNothingCouldRun;
 }
 
