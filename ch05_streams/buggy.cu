@@ -8,11 +8,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <nvtx3/nvtx3.hpp>
 #include <random>
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr int kBlocks = 1280, kThreads = 256;
@@ -65,8 +65,10 @@ int main(int argc, char** argv) {
     const auto x = pinned_array<float>(count), sums = pinned_array<float>(parts);
     std::mt19937 random(5);
     double expected_total = 0;
-    for (size_t i = 0; i < count; ++i)
-        expected_total += x[i] = static_cast<float>((random() >> 8) + 1) / (1 << 24);
+    for (size_t i = 0; i < count; ++i) {
+        x[i] = static_cast<float>((random() >> 8) + 1) / (1 << 24);
+        expected_total += x[i];
+    }
     const std::vector<float> input(x.get(), x.get() + count);
 
     const auto device_x = device_array<float>(count), partial = device_array<float>(parts * kBlocks),

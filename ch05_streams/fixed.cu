@@ -9,11 +9,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <nvtx3/nvtx3.hpp>
 #include <random>
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr int kBlocks = 1280, kThreads = 256;
@@ -55,8 +55,10 @@ std::vector<cudaStream_t> make_streams(size_t parts) {
     for (size_t i = 0; i < parts; ++i) streams.push_back(make_stream());
     for (size_t i = 0; i < parts; ++i)
         for (size_t j = 0; j < i; ++j)
-            if (streams[i] == streams[j])
-                std::fprintf(stderr, "parts %zu and %zu share a stream\n", j, i), std::exit(1);
+            if (streams[i] == streams[j]) {
+                std::fprintf(stderr, "parts %zu and %zu share a stream\n", j, i);
+                std::exit(1);
+            }
     return streams;
 }
 
@@ -72,8 +74,10 @@ int main(int argc, char** argv) {
     const auto x = pinned_array<float>(count), sums = pinned_array<float>(parts);
     std::mt19937 random(5);
     double expected_total = 0;
-    for (size_t i = 0; i < count; ++i)
-        expected_total += x[i] = static_cast<float>((random() >> 8) + 1) / (1 << 24);
+    for (size_t i = 0; i < count; ++i) {
+        x[i] = static_cast<float>((random() >> 8) + 1) / (1 << 24);
+        expected_total += x[i];
+    }
     const std::vector<float> input(x.get(), x.get() + count);
 
     const auto device_x = device_array<float>(count), partial = device_array<float>(parts * kBlocks),

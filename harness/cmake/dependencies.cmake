@@ -138,9 +138,9 @@ function(lab_nvtx)
     find_package(CUDAToolkit QUIET)
   endif()
   # The toolkit's own copy goes first: once this has found it, lab_header_library() does not search.
-  find_path(LAB_nvtx3_INCLUDE_DIR nvtx3/nvtx3.hpp PATHS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH)
-  set(LAB_REMEDY "a CUDA toolkit that has include/nvtx3/nvtx3.hpp, with its nvcc on the PATH")
-  lab_header_library(lab::nvtx3 PROBE nvtx3/nvtx3.hpp FOLDER c/include NAME nvtx3 VERSION 3.2.1
+  find_path(LAB_nvtx3_INCLUDE_DIR nvtx3/nvToolsExt.h PATHS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH)
+  set(LAB_REMEDY "a CUDA toolkit that has include/nvtx3/nvToolsExt.h, with its nvcc on the PATH")
+  lab_header_library(lab::nvtx3 PROBE nvtx3/nvToolsExt.h FOLDER c/include NAME nvtx3 VERSION 3.2.1
     URL https://github.com/NVIDIA/NVTX/archive/refs/tags/v3.2.1.tar.gz
     SHA256 737c3035f0e43a2252e7cd94c3f26e11e169f624236efe31794f044ce44a70af)
   target_link_libraries(lab::nvtx3 INTERFACE ${CMAKE_DL_LIBS}) # NVTX opens the profiler's library itself

@@ -15,6 +15,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -122,12 +123,27 @@ pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
     return pid;
 }
 
+constexpr std::size_t kMostOutput = std::size_t{64} << 20;
+
 /// Appends what is there to read; false at the end of the stream.
 bool drain(int fd, std::string& into) {
     std::array<char, 65536> buffer;
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got > 0) into.append(buffer.data(), static_cast<std::size_t>(got));
+    // What floods its output is read on, so that it does not block, but not kept.
+    if (got > 0 && into.size() < kMostOutput) into.append(buffer.data(), static_cast<std::size_t>(got));
     return got > 0 || (got < 0 && errno == EINTR);
+}
+
+/// Kills a process and all that it started, in whatever process group: nsys puts the program it profiles into
+/// one of its own.
+void kill_tree(pid_t pid) {
+    std::error_code ignored;
+    const std::string threads = fmt::format("/proc/{}/task", pid);
+    for (const auto& thread : std::filesystem::directory_iterator(threads, ignored)) {
+        std::ifstream children(thread.path() / "children");
+        for (pid_t child = 0; children >> child;) kill_tree(child);
+    }
+    ::kill(pid, SIGKILL);
 }
 
 using Deadline = std::chrono::steady_clock::time_point;
@@ -176,7 +192,10 @@ Outcome run(const Command& command) {
 
     const Deadline deadline = std::chrono::steady_clock::now() + command.limit;
     outcome.timed_out = !read_outputs(out, err, outcome, deadline) || !wait_for_end(pid, deadline);
-    if (outcome.timed_out) ::kill(-pid, SIGKILL);
+    if (outcome.timed_out) {
+        kill_tree(pid);
+        ::kill(-pid, SIGKILL);
+    }
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

@@ -23,8 +23,8 @@ struct Outcome {
     std::string out, err;
 };
 
-/// Runs a command to its end and keeps both of its outputs. At the time limit the command and all it started
-/// are killed. A program that cannot be started is an Error.
+/// Runs a command to its end and keeps both of its outputs, up to 64 MiB each. At the time limit the command
+/// and all it started are killed. A program that cannot be started is an Error.
 [[nodiscard]] Outcome run(const Command& command);
 
 /// The full path of a program in PATH, or nothing.

@@ -64,7 +64,7 @@ Evidence open_recorded(const Course& course, const Program& program) {
 }
 
 fs::path live_evidence_path(const Course& course, const Program& program) {
-    return course.root() / "build" / "live" / fs::path(program.source).replace_extension(".sqlite");
+    return course.build_folder() / "live" / fs::path(program.source).replace_extension(".sqlite");
 }
 
 LiveRun record_live(const Course& course, const Program& program, const Announce& announce) {
@@ -75,7 +75,7 @@ LiveRun record_live(const Course& course, const Program& program, const Announce
     fs::create_directories(run.evidence.parent_path());
     const Lock lock(run.evidence);
     fs::remove(run.report);  // an old report must not pass for a new one
-    write_evidence(record_program(course, program, binary, {run.report}, announce), run.evidence);
+    write_evidence(record_program(program, binary, {run.report}, announce), run.evidence);
     return run;
 }
 

@@ -48,6 +48,11 @@ Course Course::find() {
     throw Error("this is not inside the course's repository. Change into it, then try again.");
 }
 
+fs::path Course::build_folder() const {
+    const char* chosen = std::getenv("LAB_BUILD");
+    return root_ / (chosen && *chosen ? chosen : "build");
+}
+
 std::vector<std::string> Course::chapter_ids() const {
     std::vector<std::string> ids;
     for (const auto& entry : fs::directory_iterator(root_)) {

@@ -21,6 +21,9 @@ class Course {
 
     [[nodiscard]] const std::filesystem::path& root() const { return root_; }
 
+    /// Where programs, live runs and figures go: LAB_BUILD, or build/ in the root.
+    [[nodiscard]] std::filesystem::path build_folder() const;
+
     /// Chapter folders (ch*/ with a chapter.toml), in order.
     [[nodiscard]] std::vector<std::string> chapter_ids() const;
     [[nodiscard]] std::vector<Chapter> chapters() const;

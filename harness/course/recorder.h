@@ -41,9 +41,8 @@ struct RecordOptions {
 /// Runs a built program by itself, then under nsys, and under ncu and compute-sanitizer where its findings
 /// need them. What is not installed is left out, and the evidence says so by not having it. An Error says
 /// which step failed and how.
-[[nodiscard]] RunRecord record_program(const Course& course, const Program& program,
-                                       const std::filesystem::path& binary, const RecordOptions& options,
-                                       const Announce& announce);
+[[nodiscard]] RunRecord record_program(const Program& program, const std::filesystem::path& binary,
+                                       const RecordOptions& options, const Announce& announce);
 
 /// Exports a report as SQLite next to it; an Error if nsys is not there or fails.
 [[nodiscard]] std::filesystem::path export_report(const std::filesystem::path& report,

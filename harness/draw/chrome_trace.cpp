@@ -201,7 +201,9 @@ void Writer::write_gpus() {
     };
     add(trace_.kernels, Event::Kind::kernel);
     add(trace_.copies, Event::Kind::copy);
-    for (auto& [device, streams] : gpus) {
+    for (auto& [gpu_device, streams] : gpus) {
+        const int64_t device =
+            gpu_device;  // a lambda may not capture a structured binding in C++20 by clang 14
         const int id = ++processes_;
         const auto gpu = std::find_if(trace_.gpus.begin(), trace_.gpus.end(),
                                       [&](const Gpu& g) { return g.device == device; });

@@ -5,6 +5,7 @@
 //   <!-- figure: pair -->                      the pair's timeline, drawn into timeline.svg beside the file
 //   <!-- diff: buggy.cu fixed.cu -->           what changes between two files
 //   <!-- output: lab run ch05 --recorded -->   what a command of lab prints
+//   <!-- exercises: -->                        the table of the chapter's exercises
 //   <!-- chapters: -->                         the table of chapters
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
@@ -123,11 +124,25 @@ std::string chapter_table(const Course& course, const fs::path& file) {
     return table.markdown();
 }
 
+std::string exercise_table(const Place& place) {
+    const Chapter& chapter = chapter_of(place);
+    Table table({"exercise", "what you can do afterwards", "minutes"},
+                {Table::Align::left, Table::Align::left, Table::Align::right});
+    for (const Exercise& e : chapter.exercises) {
+        const fs::path link =
+            (place.course.root() / e.folder / "README.md").lexically_relative(place.file.parent_path());
+        table.add({fmt::format("[{} {}]({})", e.number, e.name, link.string()), e.objective,
+                   std::to_string(e.minutes)});
+    }
+    return table.markdown();
+}
+
 std::string block(const Place& place, const std::string& kind, const std::string& argument,
                   Outputs& outputs) {
     if (kind == "measured") return measured(place, argument);
     if (kind == "figure") return figure(place, argument, outputs);
     if (kind == "diff") return difference(place, argument);
+    if (kind == "exercises") return exercise_table(place);
     if (kind == "output") return output_of(place, argument);
     return chapter_table(place.course, place.file);
 }
@@ -135,7 +150,7 @@ std::string block(const Place& place, const std::string& kind, const std::string
 /// "<!-- measured: pair -->" as kind and argument, for the kinds there are.
 std::optional<std::pair<std::string, std::string>> opening(const std::string& line) {
     const std::string text = trim(line);
-    for (const char* kind : {"measured", "figure", "diff", "output", "chapters"}) {
+    for (const char* kind : {"measured", "figure", "diff", "output", "exercises", "chapters"}) {
         const std::string start = fmt::format("<!-- {}:", kind);
         if (text.rfind(start, 0) == 0 && text.size() >= start.size() + 3 &&
             text.substr(text.size() - 3) == "-->")

@@ -44,7 +44,7 @@ void record(const Course& course, const Recording& recording, const fs::path& bi
     const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
     const TemporaryFolder scratch;
     const fs::path report = scratch.path() / "run.nsys-rep";
-    const RunRecord run = record_program(course, program, binary, {report, true}, announce_to_terminal);
+    const RunRecord run = record_program(program, binary, {report, true}, announce_to_terminal);
     const fs::path evidence = folder / program.evidence_name;
     write_evidence(run, evidence);
     if (recording.keep_report) replace_file(report, fs::path(evidence).replace_extension(".nsys-rep"));

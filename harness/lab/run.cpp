@@ -106,7 +106,7 @@ int run_case(const RunOptions& options) {
     print_findings(rows, sides);
     const std::vector<Timeline> timelines = timelines_of(both, evidence);
     print_timelines(timelines);
-    const fs::path picture = course.root() / "build" / "figures" / (both.id + ".svg");
+    const fs::path picture = course.build_folder() / "figures" / (both.id + ".svg");
     try {
         write_file(picture, timeline_svg(timelines));
         fmt::print("\npicture  {}\n", course.shown(picture));

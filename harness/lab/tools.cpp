@@ -2,6 +2,8 @@
 // on.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/files.h"
 #include "core/text.h"
 #include "course/recorder.h"
@@ -53,6 +55,13 @@ fs::path binary_for(const Course& course, const ToolRequest& request, const std:
     return build_program(course, program, announce_to_terminal);
 }
 
+/// "ch05/missing_event/starter" -> "ch05-missing_event-starter"
+std::string report_name(const ToolRequest& request) {
+    std::string name = fs::path(request.program).replace_extension().relative_path().string();
+    std::replace(name.begin(), name.end(), '/', '-');
+    return name;
+}
+
 /// Runs a tool and shows what it says.
 int show(std::vector<std::string> words, const fs::path& binary, const std::vector<std::string>& arguments) {
     words.push_back(binary.string());
@@ -71,7 +80,7 @@ int show(std::vector<std::string> words, const fs::path& binary, const std::vect
 int run_nsys(const ToolRequest& request) {
     const Course course = Course::find();
     const fs::path binary = binary_for(course, request, nsys(), "nsys");
-    const fs::path report = course.root() / "build" / "reports" / (binary.stem().string() + ".nsys-rep");
+    const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".nsys-rep");
     fs::create_directories(report.parent_path());
     const int code = show(nsys_command(*nsys(), report), binary, request.arguments);
     fmt::print("report   {}\nnext     ./lab analyze {}\n", course.shown(report), course.shown(report));
@@ -81,7 +90,7 @@ int run_nsys(const ToolRequest& request) {
 int run_ncu(const ToolRequest& request) {
     const Course course = Course::find();
     const fs::path binary = binary_for(course, request, ncu(), "ncu");
-    const fs::path report = course.root() / "build" / "reports" / (binary.stem().string() + ".ncu-rep");
+    const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".ncu-rep");
     fs::create_directories(report.parent_path());
     const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
                            "5", "-f", "-o", report.string()},

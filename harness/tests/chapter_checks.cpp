@@ -25,6 +25,7 @@ Chapter load(const Course& course, const std::string& id) {
 }
 
 void check_findings(const Course& course, const Case& both) {
+    for (const Program& program : both.programs) CHECK(fs::file_size(course.evidence_of(program)) < 200'000);
     const Evidence first = open_recorded(course, both.programs[0]);
     const Evidence second = open_recorded(course, both.programs[1]);
     int asserted = 0;

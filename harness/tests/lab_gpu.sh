@@ -140,9 +140,9 @@ tools() {
     try nsys ch05/buggy
     exits 0
     says 'nsys profile'
-    prints 'report   build/reports/buggy.nsys-rep'
-    prints './lab analyze build/reports/buggy.nsys-rep'
-    try analyze build/reports/buggy.nsys-rep
+    prints 'report   build/reports/ch05-buggy.nsys-rep'
+    prints './lab analyze build/reports/ch05-buggy.nsys-rep'
+    try analyze build/reports/ch05-buggy.nsys-rep
     exits 0
     try sanitize ch05/fixed --tool racecheck
     exits 0

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <fstream>
 
 #include <algorithm>
 #include <chrono>
@@ -163,4 +164,24 @@ TEST_CASE("a program is found in PATH, a folder or a text is not") {
     CHECK_FALSE(find_program("no-such-program"));
     ::setenv("PATH", before.c_str(), 1);
     CHECK(find_program("sh"));
+}
+
+TEST_CASE("run: the time limit reaches what the command started in a session of its own, as nsys does") {
+    const TemporaryFolder folder;
+    const fs::path pid_file = folder.path() / "pid";
+    const Command command{
+        .words = {"sh", "-c", "setsid sh -c 'echo $$ > \"$0\"; exec sleep 300' \"$0\" & wait",
+                  pid_file.string()},
+        .limit = std::chrono::seconds(1)};
+    CHECK(run(command).timed_out);
+    const pid_t sleeper = std::stoi(read_file(pid_file));
+    // Killed, if not yet reaped by its new parent.
+    bool gone = false;
+    for (int i = 0; i < 100 && !gone; ++i) {
+        std::ifstream stat("/proc/" + std::to_string(sleeper) + "/stat");
+        std::string line;
+        gone = !std::getline(stat, line) || line.find(") Z") != std::string::npos;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    CHECK(gone);
 }

@@ -9,11 +9,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <nvtx3/nvtx3.hpp>
 #include <random>
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr unsigned kThreads = 256;

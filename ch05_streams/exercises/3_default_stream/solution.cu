@@ -8,11 +8,11 @@
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
 #include <chrono>
 #include <cstdio>
-#include <nvtx3/nvtx3.hpp>
 #include <random>
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr int kBlocks = 2, kThreads = 128, kBatchSize = kBlocks * kThreads;

@@ -11,12 +11,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <nvtx3/nvtx3.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 // TODO(learner): decide both from evidence. The sweep below is the evidence: leave it as it is.

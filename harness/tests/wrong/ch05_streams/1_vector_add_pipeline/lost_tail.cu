@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <nvtx3/nvtx3.hpp>
 #include <random>
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr int kBlocks = 1280, kThreads = 256;
@@ -81,7 +81,10 @@ int main(int argc, char** argv) {
     const double down_ms = timed_ms("bound: down", all_down);
     double both_ms = INFINITY;  // the best of three: a bound that can be beaten is none
     for (int i = 0; i < 3; ++i)
-        both_ms = std::min(both_ms, timed_ms("bound: both", [&] { all_up(), all_down(); }));
+        both_ms = std::min(both_ms, timed_ms("bound: both", [&] {
+                               all_up();
+                               all_down();
+                           }));
     const double bound_ms = std::max(both_ms, kernel_ms);
 
     // Nothing of the above may pass for an answer: four bytes of 0xFF are a NaN.

@@ -2,11 +2,11 @@
 // there, and nothing makes them wait for their batches any more: they add up what is not there yet.
 #include <chrono>
 #include <cstdio>
-#include <nvtx3/nvtx3.hpp>
 #include <random>
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr int kBlocks = 2, kThreads = 128, kBatchSize = kBlocks * kThreads;

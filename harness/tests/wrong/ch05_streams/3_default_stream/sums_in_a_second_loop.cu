@@ -2,11 +2,11 @@
 // stream, so the barrier has only moved to the end: no sum starts before the last batch is done.
 #include <chrono>
 #include <cstdio>
-#include <nvtx3/nvtx3.hpp>
 #include <random>
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr int kBlocks = 2, kThreads = 128, kBatchSize = kBlocks * kThreads;

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <nvtx3/nvtx3.hpp>
 #include <random>
 
 #include "common/check.cuh"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr int kThreads = 256;
