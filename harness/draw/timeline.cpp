@@ -145,13 +145,14 @@ void add_row(Timeline& timeline, TimelineRow row) {
 
 using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for what belongs to no thread
 
-/// A call that waits for the GPU, by its name or by taking a noticeable part of the picture, as a copy of
-/// pageable memory does.
+/// A call that waits for the GPU: by its name, or by taking a noticeable part of the picture, as a copy of
+/// pageable memory does. A launch may take long too, but it waits for nothing.
 bool holds_up_the_host(const View& view, const ApiCall& call) {
     constexpr int64_t kNoticeablePart = 50;
+    const std::string& name = view.shown.name_of(call.name);
+    if (name.ends_with("Synchronize")) return true;
     const int64_t noticeable_ns = (view.window.end - view.window.begin) / kNoticeablePart;
-    return view.shown.name_of(call.name).ends_with("Synchronize") ||
-           call.end_ns - call.start_ns > noticeable_ns;
+    return name.find("Launch") == std::string::npos && call.end_ns - call.start_ns > noticeable_ns;
 }
 
 void add_host_rows(Timeline& timeline, const View& view) {

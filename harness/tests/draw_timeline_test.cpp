@@ -191,3 +191,18 @@ TEST_CASE("Threads packed as nsys packs them are named by their numbers") {
     CHECK(names_of(build_timeline(trace, {})) ==
           std::vector<std::string>{"NVTX main thread", "NVTX thread 680"});
 }
+
+TEST_CASE(
+    "a copy call that takes long holds up the host; a launch that takes long does not, nor a short call") {
+    Trace trace;
+    trace.names = {"work", "cudaMemcpyAsync", "cudaLaunchKernel", "cudaEventRecord"};
+    trace.kernels = {{0, 1000, 7, 0, 2, 1, 0}};
+    trace.api_calls = {{0, 300, 1, 1, 10, 1, 0}, {300, 600, 2, 1, 10, 2, 0}, {600, 605, 3, 1, 10, 3, 0}};
+    const Timeline timeline = build_timeline(trace, {"", "", std::nullopt});
+    const TimelineRow* waits = nullptr;
+    for (const TimelineRow& row : timeline.rows)
+        if (row.name.ends_with("waits")) waits = &row;
+    REQUIRE(waits);
+    REQUIRE(waits->boxes.size() == 1);
+    CHECK(waits->boxes[0].name == "cudaMemcpyAsync");
+}
