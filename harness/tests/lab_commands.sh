@@ -132,7 +132,7 @@ colour() {
     topic='colour'
     try run ch05 --recorded
     check 'is off where stdout is no terminal' lacks "$out$err" "$escape"
-    if ! command -v script >/dev/null; then
+    if ! has_terminal; then
         skip 'no `script` to make a terminal with'
         return
     fi

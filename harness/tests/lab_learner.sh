@@ -242,7 +242,7 @@ quiz() {
     try quiz ch05 --answers "$temporary/no_such_file"
     exits 2
     says no_such_file
-    if command -v script >/dev/null; then
+    if has_terminal; then
         command='lab quiz ch05, typed'
         out=$(printf '9\n%s\n\n' "$streams" | timeout 60 script -qec "$lab quiz ch05" /dev/null)
         check 'a wrong answer says where to look, then asks again' contains "$out" 'Open the CUDA HW row'

@@ -48,6 +48,9 @@ skip() { # sentence
     printf 'skipped %s: %s\n' "$topic" "$1"
 }
 
+# A container may have no pseudo-terminals, and a small system no script.
+has_terminal() { script -qec true /dev/null </dev/null >/dev/null 2>&1; }
+
 contains() { [[ $1 == *"$2"* ]]; }
 lacks() { [[ $1 != *"$2"* ]]; }
 exits() { check "exit code $1" test "$status" -eq "$1"; }
