@@ -171,6 +171,11 @@ const Exercise* Chapter::exercise(const std::string& name) const {
     return at == exercises.end() ? nullptr : &*at;
 }
 
+const Program& Chapter::program_of(const Question& asked) const {
+    const Case& both = asked.exercise.empty() ? pair : exercise(asked.exercise)->programs;
+    return both.programs[asked.side];
+}
+
 Chapter read_chapter(const fs::path& root, const std::string& folder) {
     TomlReader toml = TomlReader::parse_file(root / folder / "chapter.toml");
     Chapter chapter;

@@ -83,6 +83,9 @@ struct Chapter {
     std::vector<Question> quiz;
 
     [[nodiscard]] const Exercise* exercise(const std::string& name) const;
+
+    /// The program whose evidence a question of the quiz is about.
+    [[nodiscard]] const Program& program_of(const Question& asked) const;
 };
 
 /// A committed answer to an exercise that must be rejected.

@@ -14,9 +14,7 @@
 namespace lab {
 
 QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter, const Question& question) {
-    const Case& both =
-        question.exercise.empty() ? chapter.pair : chapter.exercise(question.exercise)->programs;
-    const Program& program = both.programs[question.side];
+    const Program& program = chapter.program_of(question);
     const fs::path own = live_evidence_path(course, program);
     if (fs::exists(own)) {
         Evidence live = Evidence::open(own);

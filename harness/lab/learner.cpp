@@ -30,6 +30,10 @@ std::string short_name(const Course::Chosen& chosen) {
     return chosen.chapter.short_id + "/" + chosen.exercise->name;
 }
 
+std::string question_subject(const Chapter& chapter, const Question& question) {
+    return chapter.id + ":" + question.id;
+}
+
 void copy_starter(const Course& course, const Exercise& exercise) {
     std::vector<std::string> lines =
         split(read_file(course.root() / exercise.programs.programs[0].source), '\n');

@@ -20,6 +20,9 @@ namespace lab {
 /// "ch05/vector_add_pipeline", as commands take it.
 [[nodiscard]] std::string short_name(const Course::Chosen& chosen);
 
+/// What a question is called in progress.txt: "ch05_streams:kernels_at_once".
+[[nodiscard]] std::string question_subject(const Chapter& chapter, const Question& question);
+
 /// Copies the starter to the answer's path.
 void copy_starter(const Course& course, const Exercise& exercise);
 

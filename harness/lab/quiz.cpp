@@ -28,20 +28,11 @@ const char* to_string(Result result) {
     return result == Result::right ? "right" : result == Result::wrong ? "wrong" : "unanswered";
 }
 
-std::string subject(const Chapter& chapter, const Question& question) {
-    return chapter.id + ":" + question.id;
-}
-
-std::string program_of(const Chapter& chapter, const Question& question) {
-    const Case& both =
-        question.exercise.empty() ? chapter.pair : chapter.exercise(question.exercise)->programs;
-    return both.programs[question.side].source.string();
-}
-
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
                     const std::string& label) {
-    fmt::print("\n{} {}\n   {}\n", bold(fmt::format("{}.", number)), paragraph(question.asks, 3),
-               dim(fmt::format("{} · {} · {}", question.id, program_of(chapter, question), label)));
+    fmt::print(
+        "\n{} {}\n   {}\n", bold(fmt::format("{}.", number)), paragraph(question.asks, 3),
+        dim(fmt::format("{} · {} · {}", question.id, chapter.program_of(question).source.string(), label)));
     for (std::size_t i = 0; i < question.choices.size(); ++i)
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
 }
@@ -143,7 +134,7 @@ std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
         }
         if (result != Result::unanswered)
             progress_of(course).add(result == Result::right ? Step::right : Step::wrong,
-                                    subject(chapter, question));
+                                    question_subject(chapter, question));
         graded.push_back({&question, result, evidence.label});
     }
     return graded;

@@ -14,7 +14,7 @@ namespace {
 
 int right_answers(const Progress& progress, const Chapter& chapter) {
     int right = 0;
-    for (const Question& q : chapter.quiz) right += progress.answered_right(chapter.id + ":" + q.id);
+    for (const Question& q : chapter.quiz) right += progress.answered_right(question_subject(chapter, q));
     return right;
 }
 

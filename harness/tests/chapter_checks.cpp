@@ -112,9 +112,7 @@ void check_quiz(const std::string& id) {
     REQUIRE_MESSAGE(chapter.quiz.size() >= 6, id, " has fewer than six questions");
     for (const Question& question : chapter.quiz) {
         INFO(id, " ", question.id);
-        const Case& both =
-            question.exercise.empty() ? chapter.pair : chapter.exercise(question.exercise)->programs;
-        const double right = right_answer(question, open_recorded(course, both.programs[question.side]));
+        const double right = right_answer(question, open_recorded(course, chapter.program_of(question)));
         CHECK(is_right(question, right, right));
         CHECK_FALSE(is_right(question, right + 1 + 2 * question.tolerance * right, right));
         CHECK_FALSE(question.look.empty());
