@@ -11,9 +11,9 @@ namespace lab {
 namespace {
 
 CaseEvidence obtain_live(const Course& course, const Case& both, const Announce& announce) {
-    const LiveRun first = record_live(course, both.programs[0], announce);
-    const LiveRun second = record_live(course, both.programs[1], announce);
-    CaseEvidence result{{Evidence::open(first.evidence), Evidence::open(second.evidence)},
+    LiveRun first = record_live(course, both.programs[0], announce);
+    LiveRun second = record_live(course, both.programs[1], announce);
+    CaseEvidence result{{std::move(*first.evidence), std::move(*second.evidence)},
                         true,
                         "",
                         "",
@@ -38,21 +38,38 @@ CaseEvidence obtain_recorded(const Course& course, const Case& both) {
 
 }  // namespace
 
-std::string missing_for_live() {
+std::string missing_for_live(const std::vector<std::string>& needs) {
     if (!gpu()) return "there is no NVIDIA GPU here";
     if (!nvcc()) return "nvcc, the CUDA compiler, is not here";
-    if (!nsys()) return "nsys (Nsight Systems) is not here";
+    for (const std::string& need : needs) {
+        if (need == "nsys" && !nsys()) return "nsys (Nsight Systems) is not here";
+        if (need == "ncu" && !ncu()) return "ncu (Nsight Compute) is not here";
+        if (need == "compute-sanitizer" && !compute_sanitizer()) return "compute-sanitizer is not here";
+    }
     return "";
 }
 
+bool is_recorded(const Course& course, const std::vector<Program>& programs) {
+    for (const Program& program : programs)
+        for (const Program& recorded : all_recordings(program))
+            if (!course.has_evidence_of(recorded)) return false;
+    return true;
+}
+
 bool is_stale(const Course& course, const Program& program, const Evidence& evidence) {
-    const auto recorded = evidence.provenance().find("fingerprint");
-    return recorded == evidence.provenance().end() || recorded->second != course.fingerprint_of(program);
+    const auto value = [&](const char* key) {
+        const auto at = evidence.provenance().find(key);
+        return at == evidence.provenance().end() ? std::string() : at->second;
+    };
+    return value("fingerprint") != course.fingerprint_of(program) ||
+           value("recording") != recording_text(program);
 }
 
 Evidence open_recorded(const Course& course, const Program& program) {
     const fs::path path = course.evidence_of(program);
     Evidence evidence = Evidence::open(path);
+    for (const Recording& further : program.further)
+        evidence.add_recording(further.name, open_recorded(course, program.recorded_as(further)));
     if (is_stale(course, program, evidence))
         throw Error(
             fmt::format(
@@ -64,24 +81,33 @@ Evidence open_recorded(const Course& course, const Program& program) {
 }
 
 fs::path live_evidence_path(const Course& course, const Program& program) {
-    return course.build_folder() / "live" / fs::path(program.source).replace_extension(".sqlite");
+    fs::path path = course.build_folder() / "live" / program.source;
+    const std::string& recording = program.recording.name;
+    return path.replace_extension(recording.empty() ? ".sqlite" : "." + recording + ".sqlite");
 }
 
 LiveRun record_live(const Course& course, const Program& program, const Announce& announce) {
     const fs::path binary = build_program(course, program, announce);
     LiveRun run;
-    run.evidence = live_evidence_path(course, program);
-    run.report = fs::path(run.evidence).replace_extension(".nsys-rep");
-    fs::create_directories(run.evidence.parent_path());
-    const Lock lock(run.evidence);
-    fs::remove(run.report);  // an old report must not pass for a new one
-    write_evidence(record_program(program, binary, {run.report}, announce), run.evidence);
+    run.path = live_evidence_path(course, program);
+    run.report = fs::path(run.path).replace_extension(".nsys-rep");
+    fs::create_directories(run.path.parent_path());
+    {
+        const Lock lock(run.path);
+        fs::remove(run.report);  // an old report must not pass for a new one
+        write_evidence(record_program(program, binary, {run.report}, announce), run.path);
+    }
+    run.evidence.emplace(Evidence::open(run.path));
+    for (const Recording& further : program.further) {
+        LiveRun more = record_live(course, program.recorded_as(further), announce);
+        run.evidence->add_recording(further.name, std::move(*more.evidence));
+    }
     return run;
 }
 
 CaseEvidence obtain(const Course& course, const Case& both, Source source, const Announce& announce) {
     if (source == Source::recorded) return obtain_recorded(course, both);
-    const std::string missing = missing_for_live();
+    const std::string missing = missing_for_live(both.needs);
     if (missing.empty()) return obtain_live(course, both, announce);
     if (source == Source::live)
         throw Error(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,23 +24,28 @@ struct CaseEvidence {
         reports;  ///< .nsys-rep files that the GUI opens; empty if there is none
 };
 
-/// What this machine lacks for a live run, as a sentence; "" if nothing.
-[[nodiscard]] std::string missing_for_live();
+/// What this machine lacks for a live run of a case with these needs, as a sentence; "" if nothing.
+[[nodiscard]] std::string missing_for_live(const std::vector<std::string>& needs);
 
-/// Opens a program's recorded run. An Error if it is damaged, or stale: recorded from another version of the
-/// program.
+/// Opens a program's recorded run with its further recordings. An Error if one is not there, damaged, or
+/// stale: recorded from another version of the program.
 [[nodiscard]] Evidence open_recorded(const Course& course, const Program& program);
 
-/// Is a program's recorded run of today's source, headers and flags?
+/// Is there a recorded run of each of these programs, with its further recordings? Fresh or stale.
+[[nodiscard]] bool is_recorded(const Course& course, const std::vector<Program>& programs);
+
+/// Is a program's recorded run of another source, other headers, flags or options of nsys than today's?
 [[nodiscard]] bool is_stale(const Course& course, const Program& program, const Evidence& evidence);
 
 /// Where the evidence of a live run of this program is kept.
 [[nodiscard]] std::filesystem::path live_evidence_path(const Course& course, const Program& program);
 
-/// Builds and records one program now; the evidence and the report go below build/live/.
 struct LiveRun {
-    std::filesystem::path evidence, report;
+    std::filesystem::path path, report;  ///< of the plain recording
+    std::optional<Evidence> evidence;    ///< with the further recordings
 };
+
+/// Builds and records one program now, in all its recordings; evidence and reports go below build/live/.
 [[nodiscard]] LiveRun record_live(const Course& course, const Program& program, const Announce& announce);
 
 /// Evidence for both sides. Asking for a live run where there can be none is an Error with exit code 77.

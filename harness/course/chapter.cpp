@@ -20,6 +20,7 @@ constexpr Sides kPair{"buggy", "fixed"};
 constexpr Sides kExercise{"starter", "solution"};
 
 const std::set<std::string> kSanitizers{"memcheck", "racecheck", "initcheck", "synccheck"};
+const std::set<std::string> kTools{"nsys", "ncu", "compute-sanitizer"};
 
 Expectation read_expectation(TomlReader& toml, const std::string& key) {
     const std::string text = toml.text(key);
@@ -28,6 +29,15 @@ Expectation read_expectation(TomlReader& toml, const std::string& key) {
     } catch (const Error& problem) {
         toml.fail(problem.what(), key);
     }
+}
+
+/// "fixed_over_buggy" or "buggy_over_fixed", if the finding compares the two programs.
+std::optional<Quotient> read_quotient(TomlReader& toml, const Sides& sides) {
+    for (std::size_t over = 0; over < 2; ++over) {
+        const std::string key = fmt::format("{}_over_{}", sides[1 - over], sides[over]);
+        if (toml.has(key)) return Quotient{over, read_expectation(toml, key)};
+    }
+    return std::nullopt;
 }
 
 void check_question(TomlReader& toml, const std::string& sql, const std::string& metric) {
@@ -48,6 +58,7 @@ Finding read_finding(TomlReader& toml, const Sides& sides) {
     finding.kind = kind == "structure" ? FindingKind::structure
                    : kind == "ratio"   ? FindingKind::ratio
                                        : FindingKind::time;
+    finding.recording = toml.text_or("recording", "");
     if (toml.has("range")) finding.range = toml.text("range");
     finding.sql = toml.text_or("sql", "");
     finding.metric = toml.text_or("metric", "");
@@ -55,7 +66,10 @@ Finding read_finding(TomlReader& toml, const Sides& sides) {
     finding.margin = toml.number_or("margin", 0);
     if (finding.kind == FindingKind::ratio ? finding.margin <= 0 : finding.margin != 0)
         toml.fail("a ratio, and nothing else, has a 'margin' above 0", "margin");
-    if (finding.kind != FindingKind::time)
+    finding.quotient = read_quotient(toml, sides);
+    if (finding.quotient && finding.kind != FindingKind::ratio)
+        toml.fail("only a finding of kind 'ratio' compares the two programs");
+    if (finding.kind != FindingKind::time && !finding.quotient)
         for (std::size_t side = 0; side < 2; ++side)
             finding.expect[side] = read_expectation(toml, sides[side]);
     toml.expect_all_read();
@@ -96,7 +110,49 @@ Program read_program_facts(TomlReader& toml) {
         if (!kSanitizers.count(tool))
             toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), "sanitizers");
     program.ncu_metrics = toml.texts_or_none("ncu_metrics");
+    program.gpu_metrics = toml.texts_or_none("gpu_metrics");
+    program.recording.nsys_options = toml.texts_or_none("nsys");
+    for (TomlReader& block : toml.tables("recording")) {
+        Recording further{block.text("name"), block.text_or("says", ""), block.texts("nsys")};
+        for (const Recording& other : program.further)
+            if (other.name == further.name)
+                block.fail(fmt::format("a second recording is called '{}'", further.name), "name");
+        block.expect_all_read();
+        program.further.push_back(std::move(further));
+    }
     return program;
+}
+
+/// Both programs of a case, alike but for their names.
+void add_programs(Case& both, const Program& facts, const Sides& sides, const fs::path& folder,
+                  const fs::path& evidence_folder, const std::string& evidence_prefix) {
+    for (std::size_t side = 0; side < 2; ++side) {
+        both.programs[side] = facts;
+        both.programs[side].name = sides[side];
+        both.programs[side].source = folder / fmt::format("{}.cu", sides[side]);
+        both.programs[side].evidence_folder = evidence_folder;
+        both.programs[side].evidence_name = fmt::format("{}{}.sqlite", evidence_prefix, sides[side]);
+    }
+}
+
+std::vector<std::string> read_needs(TomlReader& toml) {
+    std::vector<std::string> needs = toml.texts("needs");
+    for (const std::string& need : needs)
+        if (!kTools.count(need))
+            toml.fail(fmt::format("'{}' is no tool; there are {}", need, fmt::join(kTools, ", ")), "needs");
+    return needs;
+}
+
+bool has_recording(const Program& program, const std::string& name) {
+    return name.empty() || std::any_of(program.further.begin(), program.further.end(),
+                                       [&](const Recording& r) { return r.name == name; });
+}
+
+void check_recordings_exist(const TomlReader& toml, const Case& both) {
+    for (const Finding& finding : both.findings)
+        if (!has_recording(both.programs[0], finding.recording))
+            toml.fail(fmt::format("finding '{}' is asked of the recording '{}', which there is not",
+                                  finding.id, finding.recording));
 }
 
 void check_findings_exist(const TomlReader& toml, const std::string& key, const std::vector<std::string>& ids,
@@ -122,16 +178,12 @@ Exercise read_exercise(TomlReader& toml, const Chapter& chapter, int number) {
     for (const Exercise& other : chapter.exercises)
         if (other.name == exercise.name)
             toml.fail(fmt::format("a second exercise is called '{}'", exercise.name), "name");
-    const Program facts = read_program_facts(toml);
-    for (std::size_t side = 0; side < 2; ++side) {
-        programs.programs[side] = facts;
-        programs.programs[side].name = kExercise[side];
-        programs.programs[side].source = exercise.folder / fmt::format("{}.cu", kExercise[side]);
-        programs.programs[side].evidence_folder = chapter.folder / "evidence";
-        programs.programs[side].evidence_name = fmt::format("{}.{}.sqlite", exercise.name, kExercise[side]);
-    }
+    programs.needs = toml.has("needs") ? read_needs(toml) : chapter.needs;
+    add_programs(programs, read_program_facts(toml), kExercise, exercise.folder, chapter.folder / "evidence",
+                 exercise.name + ".");
     if (toml.has("range")) programs.range = toml.text("range");
     programs.findings = read_findings(toml, kExercise);
+    check_recordings_exist(toml, programs);
     check_findings_exist(toml, "starter_fails", exercise.starter_fails, programs);
     if (exercise.starter_fails.empty()) toml.fail("the starter must fail some finding", "starter_fails");
     toml.expect_all_read();
@@ -151,6 +203,11 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     if (side != sides[0] && side != sides[1])
         toml.fail(fmt::format("'side' must be {} or {}", sides[0], sides[1]), "side");
     question.side = side == sides[1];
+    question.recording = toml.text_or("recording", "");
+    const Case& asked =
+        question.exercise.empty() ? chapter.pair : chapter.exercise(question.exercise)->programs;
+    if (!has_recording(asked.programs[0], question.recording))
+        toml.fail(fmt::format("there is no recording '{}'", question.recording), "recording");
     if (toml.has("range")) question.range = toml.text("range");
     question.sql = toml.text_or("sql", "");
     question.metric = toml.text_or("metric", "");
@@ -171,9 +228,33 @@ const Exercise* Chapter::exercise(const std::string& name) const {
     return at == exercises.end() ? nullptr : &*at;
 }
 
-const Program& Chapter::program_of(const Question& asked) const {
+Program Chapter::program_of(const Question& asked) const {
     const Case& both = asked.exercise.empty() ? pair : exercise(asked.exercise)->programs;
-    return both.programs[asked.side];
+    const Program& program = both.programs[asked.side];
+    for (const Recording& further : program.further)
+        if (further.name == asked.recording) return program.recorded_as(further);
+    return program;
+}
+
+Program Program::recorded_as(const Recording& other) const {
+    Program program = *this;
+    program.further.clear();
+    program.recording.name = other.name;
+    program.recording.nsys_options.insert(program.recording.nsys_options.end(), other.nsys_options.begin(),
+                                          other.nsys_options.end());
+    program.evidence_name = fs::path(evidence_name).stem().string() + "." + other.name + ".sqlite";
+    return program;
+}
+
+std::vector<Program> all_recordings(const Program& program) {
+    std::vector<Program> all{program};
+    for (const Recording& further : program.further) all.push_back(program.recorded_as(further));
+    return all;
+}
+
+std::string Case::text_of(const Quotient& quotient) const {
+    return fmt::format("{} / {} {}", programs[1 - quotient.over].name, programs[quotient.over].name,
+                       quotient.expected.text);
 }
 
 Chapter read_chapter(const fs::path& root, const std::string& folder) {
@@ -186,19 +267,16 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     chapter.question = toml.text("question");
     chapter.minutes = static_cast<int>(toml.integer("minutes"));
     chapter.objectives = toml.texts("objectives");
-    chapter.needs = toml.texts("needs");
+    chapter.draft = toml.flag_or("draft", false);
+    chapter.needs = read_needs(toml);
     chapter.pair.id = folder;
     chapter.pair.title = chapter.title;
-    const Program facts = read_program_facts(toml);
-    for (std::size_t side = 0; side < 2; ++side) {
-        chapter.pair.programs[side] = facts;
-        chapter.pair.programs[side].name = kPair[side];
-        chapter.pair.programs[side].source = chapter.folder / fmt::format("{}.cu", kPair[side]);
-        chapter.pair.programs[side].evidence_folder = chapter.folder / "evidence";
-        chapter.pair.programs[side].evidence_name = fmt::format("{}.sqlite", kPair[side]);
-    }
+    chapter.pair.needs = chapter.needs;
+    add_programs(chapter.pair, read_program_facts(toml), kPair, chapter.folder, chapter.folder / "evidence",
+                 "");
     if (toml.has("range")) chapter.pair.range = toml.text("range");
     chapter.pair.findings = read_findings(toml, kPair);
+    check_recordings_exist(toml, chapter.pair);
     for (TomlReader& block : toml.tables("exercise")) {
         const int number = static_cast<int>(chapter.exercises.size()) + 1;
         const Exercise exercise = read_exercise(block, chapter, number);

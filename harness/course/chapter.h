@@ -12,6 +12,12 @@
 
 namespace lab {
 
+/// A way to record a program with nsys, beside the plain one: its own evidence file.
+struct Recording {
+    std::string name, says;  ///< as findings call it ("" for the plain one), and what it is for
+    std::vector<std::string> nsys_options;  ///< for `nsys profile`, after the course's own
+};
+
 /// A program and how it is built and run. Paths are relative to the repository's root.
 struct Program {
     std::string name;  ///< "buggy", "fixed", "starter", "solution", or a wrong answer's file name
@@ -25,18 +31,38 @@ struct Program {
     std::vector<std::string>
         sanitizers;  ///< tools that findings need: memcheck, racecheck, initcheck, synccheck
     std::vector<std::string> ncu_metrics;  ///< metrics that findings need
+    std::vector<std::string> gpu_metrics;  ///< what nsys samples on the GPU; a metric's name begins so
+    Recording recording;                   ///< how this one is recorded
+    std::vector<Recording> further;        ///< more recordings of the same binary
+
+    /// This program as a further recording makes it: with its options, in an evidence file of its own.
+    [[nodiscard]] Program recorded_as(const Recording& other) const;
 };
 
+/// The program and its further recordings, as programs to record.
+[[nodiscard]] std::vector<Program> all_recordings(const Program& program);
+
 enum class FindingKind { structure, ratio, time };
+
+/// What is expected of one program's value, divided by the other's, when both were recorded in one go.
+struct Quotient {
+    std::size_t over = 0;  ///< which side's value is the divisor
+    Expectation expected;
+};
 
 /// One claim about both programs of a case.
 struct Finding {
     std::string id, says, unit;
     FindingKind kind = FindingKind::structure;
+    std::string recording;                             ///< the recording it is asked of; "" for the plain one
     std::optional<std::string> range;                  ///< the NVTX range that the question is narrowed to
     std::string sql, metric;                           ///< exactly one of them is not empty
     std::array<std::optional<Expectation>, 2> expect;  ///< for the case's two programs; none for a time
+    std::optional<Quotient> quotient;                  ///< in place of the two expectations
     double margin = 0;                                 ///< relative, for a ratio
+
+    /// Does it demand anything? A time is only shown.
+    [[nodiscard]] bool asserted() const { return expect[0].has_value() || quotient.has_value(); }
 };
 
 /// A buggy-then-fixed pair or a starter and its solution: two programs under the same questions.
@@ -44,8 +70,12 @@ struct Case {
     std::string id;  ///< "ch05_streams" or "ch05_streams/vector_add_pipeline"
     std::string title;
     std::optional<std::string> range;  ///< the NVTX range that pictures show; the whole capture if none
+    std::vector<std::string> needs;  ///< tools without which nothing can be said live: kTools of chapter.cpp
     std::array<Program, 2> programs;
     std::vector<Finding> findings;
+
+    /// "fixed / buggy >= 4", for a finding with a quotient.
+    [[nodiscard]] std::string text_of(const Quotient& quotient) const;
 };
 
 struct Exercise {
@@ -64,6 +94,7 @@ struct Question {
     std::string id, asks, look;  ///< `look`: where on the timeline to find it, shown after a wrong answer
     std::string exercise;        ///< whose evidence; "" for the pair
     std::size_t side = 0;        ///< which of the case's two programs
+    std::string recording;       ///< the recording it is asked of; "" for the plain one
     std::optional<std::string> range;
     std::string sql, metric;
     std::string unit;
@@ -77,6 +108,7 @@ struct Chapter {
     std::filesystem::path folder;
     std::string title, question;
     int minutes = 0;
+    bool draft = false;  ///< not all of it has been recorded on a GPU, so what it says is not proven yet
     std::vector<std::string> objectives, needs;
     Case pair;
     std::vector<Exercise> exercises;
@@ -85,7 +117,7 @@ struct Chapter {
     [[nodiscard]] const Exercise* exercise(const std::string& name) const;
 
     /// The program whose evidence a question of the quiz is about.
-    [[nodiscard]] const Program& program_of(const Question& asked) const;
+    [[nodiscard]] Program program_of(const Question& asked) const;
 };
 
 /// A committed answer to an exercise that must be rejected.

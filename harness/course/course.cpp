@@ -110,6 +110,12 @@ Course::Chosen Course::choose(const std::string& name) const {
                             names.empty() ? "none" : join(names, ", ")));
 }
 
+bool Course::has_evidence_of(const Program& program) const {
+    const std::vector<fs::path> folders = gpu_folders(root_ / program.evidence_folder);
+    return std::any_of(folders.begin(), folders.end(),
+                       [&](const fs::path& folder) { return fs::exists(folder / program.evidence_name); });
+}
+
 fs::path Course::evidence_of(const Program& program) const {
     for (const fs::path& folder : gpu_folders(root_ / program.evidence_folder))
         if (fs::exists(folder / program.evidence_name)) return folder / program.evidence_name;

@@ -42,6 +42,7 @@ class Course {
     /// The recorded run of a program: of the GPU that is here if there is one of its kind, else any. An Error
     /// says how to record one if none is there.
     [[nodiscard]] std::filesystem::path evidence_of(const Program& program) const;
+    [[nodiscard]] bool has_evidence_of(const Program& program) const;
 
     /// Flags that every program is built with, from common/nvcc.flags.
     [[nodiscard]] std::vector<std::string> common_flags() const;

@@ -27,8 +27,11 @@ bool mentions(const std::string& sql, std::string_view word) {
 
 /// What the trace views need; the tables PROGRAM, NCU_METRICS and SANITIZER_REPORTS can do without nsys.
 bool needs_trace(const std::string& sql, const std::string& metric, const std::optional<std::string>& range) {
-    constexpr std::string_view kOfTrace[] = {"kernels", "copies",         "sets",   "api_calls",  "syncs",
-                                             "ranges",  "graph_launches", "CUPTI_", "NVTX_EVENTS"};
+    constexpr std::string_view kOfTrace[] = {"kernels",     "copies", "sets",           "api_calls",
+                                             "syncs",       "ranges", "graph_launches", "gpu_metrics",
+                                             "NVTX_EVENTS", "CUPTI_"};
+    // NSYS_RUN counts kernels itself, also where there is no report.
+    if (mentions(sql, "NSYS_RUN") && !range) return false;
     return !metric.empty() || range || std::any_of(std::begin(kOfTrace), std::end(kOfTrace), [&](auto word) {
         return mentions(sql, word);
     });
@@ -38,6 +41,7 @@ bool needs_trace(const std::string& sql, const std::string& metric, const std::o
 /// sanitizer tool is about any.
 std::string tool_not_run(const Evidence& evidence, const std::string& sql) {
     if (mentions(sql, "NCU_METRICS") && !evidence.was_run("ncu")) return "ncu";
+    if (mentions(sql, "gpu_metrics") && !evidence.was_run("gpu_metrics")) return "nsys's sampling of the GPU";
     if (!mentions(sql, "SANITIZER_REPORTS")) return "";
     bool named = false, any = false;
     for (const char* tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
@@ -122,7 +126,9 @@ std::string Measured::text() const {
 Measured measure(const Evidence& evidence, const std::string& sql, const std::string& metric,
                  const std::optional<std::string>& range) {
     if (needs_trace(sql, metric, range) && !evidence.has_trace())
-        return nothing("nsys did not run on this program", false);
+        return nothing(evidence.captured_nothing() ? "nsys captured nothing of this program"
+                                                   : "nsys did not run on this program",
+                       false);
     if (const std::string tool = tool_not_run(evidence, sql); !tool.empty())
         return nothing(tool + " did not run on this program", false);
     try {
@@ -133,7 +139,11 @@ Measured measure(const Evidence& evidence, const std::string& sql, const std::st
 }
 
 Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side) {
-    Judged judged{measure(evidence, finding.sql, finding.metric, finding.range), Verdict::pass, ""};
+    const Evidence* const asked = evidence.recording(finding.recording);
+    if (!asked)
+        return {nothing(fmt::format("the recording '{}' was not made", finding.recording), false),
+                Verdict::not_run, fmt::format("the recording '{}' was not made", finding.recording)};
+    Judged judged{measure(*asked, finding.sql, finding.metric, finding.range), Verdict::pass, ""};
     if (!judged.measured.was_run) {
         judged.verdict = Verdict::not_run;
         judged.why = judged.measured.missing;
@@ -144,24 +154,48 @@ Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size
         judged.why = judged.measured.missing;
         return judged;
     }
-    if (!finding.expect[side]) return judged;
+    if (!finding.asserted()) return judged;
     const auto problems =
-        evidence.has_trace() ? capture_problems(evidence.database()) : std::vector<std::string>{};
+        asked->has_trace() ? capture_problems(asked->database()) : std::vector<std::string>{};
     if (!problems.empty() && needs_trace(finding.sql, finding.metric, finding.range)) {
         judged.verdict = Verdict::inconclusive;
         judged.why = "the capture is not whole: " + join(problems, "; ");
         return judged;
     }
+    if (!finding.expect[side]) return judged;
     judged.verdict = judge(*judged.measured.value, *finding.expect[side], finding.margin);
     if (judged.verdict != Verdict::pass) judged.why = why_not(judged, finding, *finding.expect[side]);
+    return judged;
+}
+
+Judged judge_quotient(const Finding& finding, const Judged& first, const Judged& second) {
+    for (const Judged* side : {&first, &second})
+        if (side->verdict != Verdict::pass)
+            return {{std::nullopt, side->why, true}, side->verdict, side->why};
+    const Quotient& quotient = *finding.quotient;
+    const auto number = [](const Judged& judged) { return std::get_if<double>(&*judged.measured.value); };
+    const double* over = number(quotient.over == 0 ? first : second);
+    const double* of = number(quotient.over == 0 ? second : first);
+    if (!over || !of || *over == 0)
+        return {nothing("there is nothing to divide by"), Verdict::fail, "there is nothing to divide by"};
+    Judged judged{{*of / *over, "", true}, Verdict::pass, ""};
+    judged.verdict = judge(*judged.measured.value, quotient.expected, finding.margin);
+    Finding without_unit = finding;
+    without_unit.unit.clear();
+    if (judged.verdict != Verdict::pass) judged.why = why_not(judged, without_unit, quotient.expected);
     return judged;
 }
 
 std::vector<FindingRow> judge_case(const Case& both, const Evidence& first, const Evidence& second) {
     std::vector<FindingRow> rows;
     for (const Finding& finding : both.findings) {
-        FindingRow row{&finding, {judge_finding(first, finding, 0), judge_finding(second, finding, 1)}, {}};
+        FindingRow row{
+            &finding, {judge_finding(first, finding, 0), judge_finding(second, finding, 1)}, {}, {}};
         row.verdict = worse(row.sides[0].verdict, row.sides[1].verdict);
+        if (finding.quotient) {
+            row.quotient = judge_quotient(finding, row.sides[0], row.sides[1]);
+            row.verdict = worse(row.verdict, row.quotient->verdict);
+        }
         rows.push_back(std::move(row));
     }
     return rows;

@@ -29,13 +29,19 @@ struct Judged {
     std::string why;  ///< for every verdict but pass: a sentence
 };
 
-/// Judges one program by one side's expectation. A time has none: it passes as shown.
+/// Judges one program by one side's expectation, in the recording that the finding is asked of. A time has
+/// none, nor has a comparison: it passes as measured.
 [[nodiscard]] Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side);
 
-/// A finding for both programs of a case. The verdict is the worse of the two.
+/// Judges what both programs measured against each other, for a finding that compares them. A side that could
+/// not be measured decides the verdict.
+[[nodiscard]] Judged judge_quotient(const Finding& finding, const Judged& first, const Judged& second);
+
+/// A finding for both programs of a case. The verdict is the worst of them.
 struct FindingRow {
     const Finding* finding = nullptr;
     std::array<Judged, 2> sides;
+    std::optional<Judged> quotient;  ///< of a finding that compares the two
     Verdict verdict = Verdict::not_run;
 };
 

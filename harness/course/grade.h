@@ -19,8 +19,12 @@ struct Grade {
     Verdict verdict = Verdict::not_run;  ///< the worst of them
 };
 
-/// Every finding by its expectation of the case's second program, the fixed one or the solution.
-[[nodiscard]] Grade grade_answer(const Case& both, const Evidence& evidence);
+/// Every finding by its expectation of the case's second program, the fixed one or the solution. Findings
+/// that compare the two programs need the first one's evidence, recorded beside; without it they are not run.
+[[nodiscard]] Grade grade_answer(const Case& both, const Evidence& evidence, const Evidence* first = nullptr);
+
+/// Does a finding compare the two programs?
+[[nodiscard]] bool compares(const Case& both);
 
 /// Those of the named findings that did not fail, as a list for a sentence; "" if all did.
 [[nodiscard]] std::string not_failed(const Grade& grade, const std::vector<std::string>& ids);

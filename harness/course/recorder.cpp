@@ -108,14 +108,21 @@ fs::path usable_export(const Program& program, const fs::path& report, const Ann
     }
 }
 
-void run_nsys(const Program& program, const fs::path& binary, const RecordOptions& options,
-              const Announce& announce, RunRecord& record) {
-    fs::create_directories(options.report.parent_path());
-    Command command{.words = options.clean_environment ? alone_on_the_machine() : std::vector<std::string>{},
+/// The words of nsys for this program: the course's own, and what chapter.toml adds.
+std::vector<std::string> nsys_words(const Program& program, const fs::path& report, bool sample_gpu) {
+    std::vector<std::string> words = nsys_command(*nsys(), report), more = program.recording.nsys_options;
+    if (sample_gpu) more.insert(more.begin(), "--gpu-metrics-devices=all");
+    words.insert(words.end() - 2, more.begin(), more.end());  // the report's name stays last
+    return words;
+}
+
+Outcome profile(const Program& program, const fs::path& binary, const RecordOptions& options, bool sample_gpu,
+                const Announce& announce) {
+    Command command{.words = options.for_publication ? alone_on_the_machine() : std::vector<std::string>{},
                     .limit = kToolLimit};
-    append(command.words, nsys_command(*nsys(), options.report));
+    append(command.words, nsys_words(program, options.report, sample_gpu));
     const TemporaryFolder scratch;
-    if (options.clean_environment) {
+    if (options.for_publication) {
         // The report also holds the folder and the command: run a copy from a folder that says nothing.
         fs::copy_file(binary, scratch.path() / program.name);
         command.environment = clean_environment();
@@ -125,15 +132,41 @@ void run_nsys(const Program& program, const fs::path& binary, const RecordOption
         command.words.push_back(binary.string());
     }
     append(command.words, program.arguments);
-    const Outcome outcome = announced(command, announce);
-    if (!fs::exists(options.report) || outcome.timed_out || outcome.signal)
-        throw Error(fmt::format("nsys made no report of {} ({}). It said:\n{}", program.source.string(),
-                                describe(outcome, command), last_lines(outcome.out + outcome.err, 12)),
-                    kFindingFailed);
-    record.nsys_export = usable_export(program, options.report, announce);
+    return announced(command, announce);
 }
 
-void run_ncu(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
+/// The line in which nsys says that its capture never began.
+std::string captured_nothing(const Outcome& outcome) {
+    for (const std::string& line : split(outcome.out + outcome.err, '\n'))
+        if (line.find("No reports were generated") != std::string::npos) return printable(trim(line));
+    return "";
+}
+
+void run_nsys(const Program& program, const fs::path& binary, const RecordOptions& options,
+              const Announce& announce, RunRecord& record) {
+    fs::create_directories(options.report.parent_path());
+    fs::remove(options.report);  // an old report must not pass for a new one
+    const bool sample_gpu = !program.gpu_metrics.empty();
+    Outcome outcome = profile(program, binary, options, sample_gpu, announce);
+    if (!fs::exists(options.report) && sample_gpu && !options.for_publication) {
+        announce(
+            "# nsys could not sample the GPU's metrics here (docs/setup.md says why); once more without");
+        outcome = profile(program, binary, options, false, announce);
+    }
+    record.nsys = NsysRun{join(program.recording.nsys_options, " "), std::nullopt, ""};
+    if (!fs::exists(options.report) && !program.recording.name.empty())
+        record.nsys->said = captured_nothing(outcome);
+    if (!record.nsys->said.empty()) return;
+    if (!fs::exists(options.report) || outcome.timed_out || outcome.signal)
+        throw Error(fmt::format("nsys made no report of {} ({}). It said:\n{}", program.source.string(),
+                                describe(outcome, {.words = {nsys()->string()}, .limit = kToolLimit}),
+                                last_lines(outcome.out + outcome.err, 12)),
+                    kFindingFailed);
+    record.nsys->exported = usable_export(program, options.report, announce);
+}
+
+void run_ncu(const Program& program, const fs::path& binary, const RecordOptions& options,
+             const Announce& announce, RunRecord& record) {
     const TemporaryFolder scratch;
     const fs::path log = scratch.path() / "ncu.csv";
     Command command{.words = {ncu()->string(), "--clock-control", "none", "--csv", "--page", "raw",
@@ -144,6 +177,8 @@ void run_ncu(const Program& program, const fs::path& binary, const Announce& ann
     const Outcome outcome = announced(command, announce);
     const std::string text = fs::exists(log) ? read_file(log) : outcome.out + outcome.err;
     if (text.find("ERR_NVGPUCTRPERM") != std::string::npos) {
+        if (options.for_publication)
+            throw Error("it may not read the GPU's counters here (ERR_NVGPUCTRPERM): see docs/setup.md");
         announce("# ncu may not read the GPU's counters here (ERR_NVGPUCTRPERM): see docs/setup.md");
         return;
     }
@@ -177,7 +212,8 @@ Provenance provenance_of(const Program& program, const RunRecord& record, const 
         p["gpu"] = gpu()->name, p["driver"] = gpu()->driver,
         p["compute_capability"] = gpu()->compute_capability;
     if (nvcc()) p["cuda"] = version_of(*nvcc());
-    if (record.nsys_export) p["nsys"] = version_of(*nsys());
+    if (record.nsys) p["nsys"] = version_of(*nsys());
+    p["recording"] = recording_text(program);
     if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
     if (!record.sanitizer.empty()) p["compute-sanitizer"] = version_of(*compute_sanitizer());
     return p;
@@ -306,13 +342,24 @@ SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
     return parse_sanitizer_output(outcome.out + outcome.err);
 }
 
+std::string recording_text(const Program& program) {
+    std::vector<std::string> words = program.recording.nsys_options;
+    append(words, program.gpu_metrics);
+    return join(words, " ");
+}
+
 RunRecord record_program(const Program& program, const fs::path& binary, const RecordOptions& options,
                          const Announce& announce) {
     RunRecord record;
+    record.gpu_metrics = program.gpu_metrics;
     run_alone(program, binary, announce, record);
     if (nsys()) run_nsys(program, binary, options, announce, record);
+    if (!program.recording.name.empty()) {  // the other tools have looked at the plain recording
+        record.provenance = provenance_of(program, record, binary);
+        return record;
+    }
     if (ncu() && !program.ncu_metrics.empty())
-        tool_step("ncu", program, [&] { run_ncu(program, binary, announce, record); });
+        tool_step("ncu", program, [&] { run_ncu(program, binary, options, announce, record); });
     if (compute_sanitizer())
         for (const std::string& tool : program.sanitizers)
             tool_step("compute-sanitizer", program, [&] {

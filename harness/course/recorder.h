@@ -34,15 +34,18 @@ class ProgramError : public Error {
 
 struct RecordOptions {
     std::filesystem::path report;  ///< where the .nsys-rep goes
-    bool clean_environment =
-        false;  ///< keep the user's environment variables out of the report, for evidence to publish
+    /// Keep the user's environment out of the report, and fail where a tool may not see all it is asked for.
+    bool for_publication = false;
 };
 
 /// Runs a built program by itself, then under nsys, and under ncu and compute-sanitizer where its findings
 /// need them. What is not installed is left out, and the evidence says so by not having it. An Error says
-/// which step failed and how.
+/// which step failed and how. A further recording is one of nsys alone.
 [[nodiscard]] RunRecord record_program(const Program& program, const std::filesystem::path& binary,
                                        const RecordOptions& options, const Announce& announce);
+
+/// What a program's recording asks of nsys beside the course's own options; evidence of another is stale.
+[[nodiscard]] std::string recording_text(const Program& program);
 
 /// Exports a report as SQLite next to it; an Error if nsys is not there or fails.
 [[nodiscard]] std::filesystem::path export_report(const std::filesystem::path& report,

@@ -59,6 +59,13 @@ std::string TomlReader::text_or(const std::string& key, const std::string& other
     return has(key) ? text(key) : otherwise;
 }
 
+bool TomlReader::flag_or(const std::string& key, bool otherwise) {
+    if (!has(key)) return otherwise;
+    const auto value = node(key, "true or false").value_exact<bool>();
+    if (!value) fail(fmt::format("'{}' must be true or false", key), key);
+    return *value;
+}
+
 double TomlReader::number_or(const std::string& key, double otherwise) {
     if (!has(key)) return otherwise;
     const auto value = node(key, "a number").value<double>();

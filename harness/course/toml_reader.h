@@ -26,6 +26,7 @@ class TomlReader {
     [[nodiscard]] std::vector<std::string> texts(const std::string& key);
 
     [[nodiscard]] std::string text_or(const std::string& key, const std::string& otherwise);
+    [[nodiscard]] bool flag_or(const std::string& key, bool otherwise);
     [[nodiscard]] double number_or(const std::string& key, double otherwise);
     [[nodiscard]] std::vector<std::string> texts_or_none(const std::string& key);
 

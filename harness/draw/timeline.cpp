@@ -12,6 +12,7 @@
 #include "draw/host_ids.h"
 #include "draw/lanes.h"
 #include "draw/palette.h"
+#include "evidence/projection.h"
 #include "evidence/range_selection.h"
 
 namespace lab {
@@ -155,6 +156,19 @@ bool holds_up_the_host(const View& view, const ApiCall& call) {
     return name.find("Launch") == std::string::npos && call.end_ns - call.start_ns > noticeable_ns;
 }
 
+/// The ranges of the host rows above, from the first start to the last end of their work on the GPU.
+void add_projected_row(Timeline& timeline, const View& view) {
+    const Projection projection(view.all);
+    std::vector<Box> boxes;
+    for (const Range& r : view.all.ranges) {
+        const std::optional<Interval> work = shows(view, r) ? projection.of(r) : std::nullopt;
+        if (!work) continue;
+        boxes.push_back(make_box(view, Box::Kind::range, work->begin, work->end, one_line(r.name)));
+        boxes.back().hover = one_line(r.name) + " on the GPU: " + when(view, work->begin, work->end);
+    }
+    if (!boxes.empty()) add_row(timeline, {"NVTX on the GPU", "NVTX on GPU", 1, std::move(boxes)});
+}
+
 void add_host_rows(Timeline& timeline, const View& view) {
     std::map<Thread, std::vector<Box>> ranges, waits;
     for (const Range& r : view.all.ranges)
@@ -173,6 +187,7 @@ void add_host_rows(Timeline& timeline, const View& view) {
     for (auto& [thread, boxes] : ranges)
         add_row(timeline, {"NVTX " + name(thread), ranges.size() < 2 ? "NVTX" : "NVTX " + name(thread), 1,
                            std::move(boxes)});
+    if (timeline.options.projected) add_projected_row(timeline, view);
     for (auto& [thread, boxes] : waits)
         add_row(timeline, {name(thread) + " waits", waits.size() < 2 ? "waits" : name(thread) + " waits", 1,
                            std::move(boxes)});

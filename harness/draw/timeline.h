@@ -15,6 +15,7 @@ struct TimelineOptions {
     std::string title;
     std::string label;                 ///< where the numbers are from: "recorded · NVIDIA H200, driver ..."
     std::optional<std::string> range;  ///< NVTX range to zoom to: only GPU work launched in it is shown
+    bool projected = false;            ///< a row of the NVTX ranges as the GPU saw them, too
 };
 
 /// Something that took time. Times are ns on the clock of the capture, cut to the window of the timeline.
@@ -48,9 +49,11 @@ struct Timeline {
 /// So many kernel names can have a colour of their own.
 constexpr int kOwnColours = 4;
 
-/// Rows from top to bottom: NVTX ranges by host thread, host calls that wait for the GPU, streams with work,
-/// and for copies between host and device one row a direction. The window is the GPU work and the NVTX
-/// ranges, or with a range that range and the GPU work launched in it; an unknown range is an Error.
+/// Rows from top to bottom: NVTX ranges by host thread, if asked for their projection on the GPU (from the
+/// first start to the last end of the work that was launched in them), host calls that wait for the GPU,
+/// streams with work, and for copies between host and device one row a direction. The window is the GPU work
+/// and the NVTX ranges, or with a range that range and the GPU work launched in it; an unknown range is an
+/// Error.
 ///
 /// Colour indices go to the kernels by their time, most first; the first kOwnColours are painted in a colour
 /// of their own.

@@ -92,12 +92,37 @@ void copy_strings(const Database& database) {
                         join(used, " UNION ")));
 }
 
-void copy_export(const Database& database, const fs::path& nsys_export) {
+/// Keeps samples of the wanted GPU metrics, from the first kernel to the last. Sampling fills far more rows
+/// than a question needs.
+void copy_gpu_metrics(const Database& database, const std::vector<std::string>& wanted) {
+    if (wanted.empty() || !database.has_table("GPU_METRICS", "source") ||
+        !database.has_table("TARGET_INFO_GPU_METRICS", "source") ||
+        !database.has_table("CUPTI_ACTIVITY_KIND_KERNEL", "source"))
+        return;
+    database.execute(
+        "CREATE TABLE main.TARGET_INFO_GPU_METRICS (typeId INTEGER, metricId INTEGER, metricName TEXT);"
+        "CREATE TABLE main.GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER)");
+    for (const std::string& name : wanted) {
+        Statement row = database.prepare(
+            "INSERT INTO main.TARGET_INFO_GPU_METRICS SELECT typeId, metricId, metricName FROM "
+            "source.TARGET_INFO_GPU_METRICS WHERE substr(metricName, 1, length(?1)) = ?1");
+        row.bind(1, name).next();
+    }
+    database.execute(
+        "INSERT INTO main.GPU_METRICS SELECT timestamp, typeId, metricId, value FROM source.GPU_METRICS "
+        "WHERE (typeId, metricId) IN (SELECT typeId, metricId FROM main.TARGET_INFO_GPU_METRICS) "
+        "AND timestamp BETWEEN (SELECT MIN(start) FROM source.CUPTI_ACTIVITY_KIND_KERNEL) "
+        "AND (SELECT MAX(end) FROM source.CUPTI_ACTIVITY_KIND_KERNEL)");
+}
+
+void copy_export(const Database& database, const fs::path& nsys_export,
+                 const std::vector<std::string>& gpu_metrics) {
     database.attach_untrusted(nsys_export);
     database.execute("BEGIN");
     for (const KeptTable& table : kKept)
         if (database.has_table(table.name, "source")) copy_table(database, table);
     copy_strings(database);
+    copy_gpu_metrics(database, gpu_metrics);
     // Serial numbers and positions on the bus say nothing about the program.
     for (const char* column : {"uuid", "busLocation"})
         if (source_has(database, "TARGET_INFO_GPU", column))
@@ -106,6 +131,13 @@ void copy_export(const Database& database, const fs::path& nsys_export) {
         database.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET mangledName = NULL");
     database.execute("COMMIT");
     database.execute("DETACH source");
+}
+
+/// Rows of a table; 0 if it is not there.
+int64_t count_of(const Database& database, const char* table) {
+    if (!database.has_table(table)) return 0;
+    Statement row = database.prepare(fmt::format("SELECT COUNT(*) FROM main.{}", table));
+    return row.next() ? row.integer(0) : 0;
 }
 
 void write_own_tables(const Database& database, const RunRecord& run) {
@@ -117,6 +149,8 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         "CREATE TABLE SANITIZER_REPORTS (tool TEXT, kind TEXT, severity TEXT, function TEXT, file TEXT, line "
         "INTEGER, "
         "bytes INTEGER, count INTEGER);"
+        "CREATE TABLE NSYS_RUN (options TEXT NOT NULL, reports INTEGER NOT NULL, kernels INTEGER NOT NULL, "
+        "said TEXT NOT NULL);"
         "CREATE TABLE TOOLS_RUN (tool TEXT PRIMARY KEY);");
     for (const auto& [key, value] : run.provenance) {
         Statement row = database.prepare("INSERT INTO PROVENANCE VALUES (?1, ?2)");
@@ -128,7 +162,13 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         Statement row = database.prepare("INSERT INTO TOOLS_RUN VALUES (?1)");
         row.bind(1, tool).next();
     };
-    if (run.nsys_export) ran("nsys");
+    if (run.nsys) {
+        if (run.nsys->exported) ran("nsys");
+        if (count_of(database, "GPU_METRICS") > 0) ran("gpu_metrics");
+        Statement row = database.prepare("INSERT INTO NSYS_RUN VALUES (?1, ?2, ?3, ?4)");
+        row.bind(1, run.nsys->options).bind(2, int64_t{run.nsys->exported.has_value()});
+        row.bind(3, count_of(database, "CUPTI_ACTIVITY_KIND_KERNEL")).bind(4, run.nsys->said).next();
+    }
     if (!run.ncu.empty()) ran("ncu");
     for (const NcuMetric& m : run.ncu) {
         Statement row = database.prepare("INSERT INTO NCU_METRICS VALUES (?1, ?2, ?3, ?4, ?5)");
@@ -166,7 +206,7 @@ void write_evidence(const RunRecord& run, const fs::path& path) {
     {
         const Database database = Database::create(part);
         database.execute("PRAGMA page_size = 1024; PRAGMA journal_mode = MEMORY;");
-        if (run.nsys_export) copy_export(database, *run.nsys_export);
+        if (run.nsys && run.nsys->exported) copy_export(database, *run.nsys->exported, run.gpu_metrics);
         write_own_tables(database, run);
         database.execute("VACUUM");
     }
@@ -184,9 +224,24 @@ Evidence Evidence::open(const fs::path& path) {
     return evidence;
 }
 
+void Evidence::add_recording(const std::string& name, Evidence further) {
+    recordings_[name] = std::make_unique<const Evidence>(std::move(further));
+}
+
+const Evidence* Evidence::recording(const std::string& name) const {
+    if (name.empty()) return this;
+    const auto at = recordings_.find(name);
+    return at == recordings_.end() ? nullptr : at->second.get();
+}
+
 const Trace& Evidence::trace() const {
     if (!trace_) trace_ = read_trace(database_);
     return *trace_;
+}
+
+bool Evidence::captured_nothing() const {
+    return database_.has_table("NSYS_RUN") &&
+           database_.prepare("SELECT 1 FROM main.NSYS_RUN WHERE reports = 0").next();
 }
 
 std::optional<int> Evidence::exit_code() const {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,9 +23,17 @@ using Provenance = std::map<std::string, std::string>;
 /// "recorded · NVIDIA H200, driver 580.1, CUDA 13.0, nsys 2025.3.2, 2026-11-20", or the same with "live".
 [[nodiscard]] std::string source_label(const Provenance& provenance, bool live);
 
+/// A run under nsys: what was asked of it beside the course's own options, and what it left.
+struct NsysRun {
+    std::string options;
+    std::optional<std::filesystem::path> exported;  ///< an .sqlite; nothing if no report was generated
+    std::string said;                               ///< why there is no report
+};
+
 /// What the tools said in one run, ready to be stored.
 struct RunRecord {
-    std::optional<std::filesystem::path> nsys_export;  ///< an .sqlite; nothing where nsys was not there
+    std::optional<NsysRun> nsys;           ///< nothing where nsys was not there
+    std::vector<std::string> gpu_metrics;  ///< of the sampled metrics, those whose name begins so are kept
     std::vector<NcuMetric> ncu;
     std::map<std::string, std::vector<SanitizerReport>>
         sanitizer;      ///< by tool; a tool that ran clean has no reports
@@ -48,13 +57,23 @@ class Evidence {
     [[nodiscard]] const Provenance& provenance() const { return provenance_; }
     [[nodiscard]] bool has_trace() const { return has_trace_; }
 
+    /// Did nsys run, and generate no report?
+    [[nodiscard]] bool captured_nothing() const;
+
     /// The rows of the trace, read once.
     [[nodiscard]] const Trace& trace() const;
 
     [[nodiscard]] std::optional<int> exit_code() const;  ///< of the program run by itself
 
-    /// Did this tool ("memcheck", ..., or "ncu") look at the program?
+    /// Did this tool ("nsys", "ncu", "memcheck", ...) look at the program? "gpu_metrics" if nsys sampled
+    /// some.
     [[nodiscard]] bool was_run(const std::string& tool) const;
+
+    /// Adds a further recording of the same program, by the name that findings use.
+    void add_recording(const std::string& name, Evidence further);
+
+    /// A further recording, this one for ""; null if it was not made.
+    [[nodiscard]] const Evidence* recording(const std::string& name) const;
 
   private:
     explicit Evidence(Database database) : database_(std::move(database)) {}
@@ -63,6 +82,7 @@ class Evidence {
     Provenance provenance_;
     bool has_trace_ = false;
     mutable std::optional<Trace> trace_;
+    std::map<std::string, std::unique_ptr<const Evidence>> recordings_;
 };
 
 }  // namespace lab

@@ -198,6 +198,19 @@ void create_base_views(const Database& database) {
                  {"result", "t.returnValue", "returnValue"}});
 }
 
+/// Samples of the GPU's counters. The GPU's number is the low byte of a sample's type.
+void create_sample_view(const Database& database) {
+    const bool named = database.has_table("TARGET_INFO_GPU_METRICS");
+    create_view(database, "gpu_metrics", named ? "GPU_METRICS" : "",
+                {{"time", "t.timestamp", "timestamp"},
+                 {"device", "(t.typeId & 0xFF)", "typeId"},
+                 {"name",
+                  "(SELECT m.metricName FROM main.TARGET_INFO_GPU_METRICS m WHERE m.typeId = t.typeId AND "
+                  "m.metricId = t.metricId)",
+                  "metricId"},
+                 {"value", "t.value", "value"}});
+}
+
 /// The names of NVTX domains. A table: a look into all events for each range would take far too long.
 void create_domain_table(const Database& database) {
     database.execute("CREATE TEMP TABLE domains (process, id, name, PRIMARY KEY (process, id))");
@@ -251,6 +264,13 @@ void create_front_views(const Database& database, bool narrow) {
         database.execute(fmt::format(
             "DROP VIEW IF EXISTS temp.{0}; CREATE TEMP VIEW {0} AS SELECT * FROM all_{0} w WHERE {1}", view,
             condition));
+    database.execute(fmt::format(
+        "DROP VIEW IF EXISTS temp.gpu_metrics; CREATE TEMP VIEW gpu_metrics AS SELECT * FROM all_gpu_metrics "
+        "WHERE {}",
+        narrow
+            ? "time BETWEEN (SELECT MIN(start) FROM (SELECT start FROM kernels UNION ALL SELECT start FROM "
+              "copies)) AND (SELECT MAX(end) FROM (SELECT end FROM kernels UNION ALL SELECT end FROM copies))"
+            : "1"));
     database.execute(
         "DROP VIEW IF EXISTS temp.syncs; CREATE TEMP VIEW syncs AS SELECT start, end, duration, process, "
         "thread, name "
@@ -275,6 +295,7 @@ void create_front_views(const Database& database, bool narrow) {
 void create_views(const Database& database) {
     check_is_cuda_export(database);
     create_base_views(database);
+    create_sample_view(database);
     create_range_view(database);
     create_domain_table(database);
     database.execute("CREATE TEMP TABLE narrowed (process, correlation, PRIMARY KEY (process, correlation))");

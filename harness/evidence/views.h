@@ -22,6 +22,9 @@
 //                   (gpu_*: first start and last end of the GPU work that was launched inside the range)
 //
 //   graph_launches  start end duration process thread correlation
+//
+//   gpu_metrics     time device name value
+//                   (samples of the GPU's counters; a rate such as "Tensor Active [Throughput %]" in percent)
 #pragma once
 
 #include <string>
@@ -38,8 +41,8 @@ void create_views(const Database& database);
 /// because it takes long on a large capture, and most questions are not about ranges.
 void project_ranges(const Database& database);
 
-/// Narrows every view but `ranges` to what was launched inside the NVTX ranges of this name. An Error lists
-/// the ranges there are if none has this name.
+/// Narrows every view but `ranges` to what was launched inside the NVTX ranges of this name, and samples to
+/// the time of that work. An Error lists the ranges there are if none has this name.
 void narrow_views(const Database& database, const std::string& range);
 
 /// Undoes narrow_views.

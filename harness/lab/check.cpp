@@ -22,26 +22,32 @@ Program answer_program(const Course& course, const Exercise& exercise) {
     return program;
 }
 
-void print_what_would_be_graded(const Exercise& exercise) {
-    for (const Finding& f : exercise.programs.findings)
-        if (f.expect[1])
-            fmt::print("  - {}: {}{}\n", f.says, f.expect[1]->text, f.unit.empty() ? "" : " " + f.unit);
+std::string expected_of(const Case& both, const Finding& finding) {
+    if (finding.quotient) return both.text_of(*finding.quotient);
+    return finding.asserted() ? finding.expect[1]->text : "shown, not asserted";
 }
 
-void print_grade(const Grade& grade) {
+void print_what_would_be_graded(const Exercise& exercise) {
+    for (const Finding& f : exercise.programs.findings)
+        if (f.asserted())
+            fmt::print("  - {}: {}{}\n", f.says, expected_of(exercise.programs, f),
+                       f.unit.empty() || f.quotient ? "" : " " + f.unit);
+}
+
+void print_grade(const Case& both, const Grade& grade) {
     using Align = Table::Align;
     Table table({"finding", "expected", "found", "verdict"},
                 {Align::left, Align::left, Align::right, Align::left});
     for (const GradedFinding& g : grade.findings) {
         const Finding& f = *g.finding;
         const std::string unit =
-            f.unit.empty() || f.unit == "share" || !g.judged.measured.value ? "" : " " + f.unit;
-        table.add({f.says, f.expect[1] ? f.expect[1]->text : "shown, not asserted",
-                   g.judged.measured.text() + unit, f.expect[1] ? verdict_mark(g.judged.verdict) : ""});
+            f.unit.empty() || f.unit == "share" || f.quotient || !g.judged.measured.value ? "" : " " + f.unit;
+        table.add({f.says, expected_of(both, f), g.judged.measured.text() + unit,
+                   f.asserted() ? verdict_mark(g.judged.verdict) : ""});
     }
     fmt::print("{}\n", table.text(2, table_columns()));
     for (const GradedFinding& g : grade.findings)
-        if (g.finding->expect[1] && g.judged.verdict != Verdict::pass)
+        if (g.finding->asserted() && g.judged.verdict != Verdict::pass)
             fmt::print("  {}: {}\n", g.finding->says, g.judged.why);
 }
 
@@ -128,10 +134,15 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
     if (!gpu()) return not_run_here(course, chosen, file, "it compiles", "there is no NVIDIA GPU here");
     try {
         const LiveRun live = record_live(course, program, announce_to_terminal);
-        const Evidence evidence = Evidence::open(live.evidence);
-        const Grade grade = grade_answer(exercise.programs, evidence);
-        fmt::print("\n{}  {}\n\n", bold(file), source_label(evidence.provenance(), true));
-        print_grade(grade);
+        // A comparison holds only between two runs on the same machine, one after the other.
+        const std::optional<LiveRun> starter =
+            compares(exercise.programs)
+                ? std::optional(record_live(course, exercise.programs.programs[0], announce_to_terminal))
+                : std::nullopt;
+        const Grade grade =
+            grade_answer(exercise.programs, *live.evidence, starter ? &*starter->evidence : nullptr);
+        fmt::print("\n{}  {}\n\n", bold(file), source_label(live.evidence->provenance(), true));
+        print_grade(exercise.programs, grade);
         if (fs::exists(live.report)) fmt::print("report   {}\n", course.shown(live.report));
         return finish(course, chosen, grade.verdict, file);
     } catch (const ProgramError& problem) {

@@ -2,7 +2,13 @@
 //
 //   <!-- measured: pair -->                    the findings of the chapter's pair, from recorded evidence
 //   <!-- measured: exercise NAME -->           those of an exercise
-//   <!-- figure: pair -->                      the pair's timeline, drawn into timeline.svg beside the file
+//   <!-- figure: pair -->                      both timelines on one scale, drawn into timeline.svg beside
+//   the
+//                                              programs
+//   <!-- figure: pair fixed range=R file=F --> one program's, zoomed to an NVTX range, with the ranges'
+//   projection
+//                                              on the GPU, drawn into F
+//   <!-- figure: exercise NAME ... -->         the same for an exercise
 //   <!-- diff: buggy.cu fixed.cu -->           what changes between two files
 //   <!-- output: lab run ch05 --recorded -->   what a command of lab prints
 //   <!-- exercises: -->                        the table of the chapter's exercises
@@ -43,19 +49,42 @@ const Chapter& chapter_of(const Place& place) {
     return *place.chapter;
 }
 
-const Case& case_of(const Place& place, const std::string& argument) {
+/// What stands in place of evidence that a draft does not have yet.
+const char* const kNotRecorded = "*Not recorded on a GPU yet, so nothing is claimed here.*\n";
+
+/// "pair ..." or "exercise NAME ...": the case, and what else is asked for.
+struct Asked {
+    const Case& both;
+    std::vector<std::string> words;
+};
+
+Asked asked_of(const Place& place, const std::string& argument) {
     const Chapter& chapter = chapter_of(place);
-    if (argument == "pair") return chapter.pair;
-    const std::string name = argument.rfind("exercise ", 0) == 0 ? argument.substr(9) : "";
-    const Exercise* exercise = chapter.exercise(name);
+    std::vector<std::string> words = split(argument, ' ');
+    if (words[0] == "pair") return {chapter.pair, {words.begin() + 1, words.end()}};
+    const Exercise* exercise =
+        words[0] == "exercise" && words.size() > 1 ? chapter.exercise(words[1]) : nullptr;
     if (!exercise)
         throw Error(fmt::format("{}: '{}' is neither 'pair' nor 'exercise NAME'",
                                 place.course.shown(place.file), argument));
-    return exercise->programs;
+    return {exercise->programs, {words.begin() + 2, words.end()}};
+}
+
+/// A draft may lack a case's evidence; elsewhere that is an Error.
+bool lacks_evidence(const Place& place, const Case& both) {
+    return chapter_of(place).draft &&
+           !is_recorded(place.course, {both.programs.begin(), both.programs.end()});
+}
+
+std::string asserted(const Case& both, const FindingRow& row) {
+    const Finding& f = *row.finding;
+    if (f.quotient) return fmt::format("`{}`: {}", both.text_of(*f.quotient), row.quotient->measured.text());
+    return f.asserted() ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text) : "shown only";
 }
 
 std::string measured(const Place& place, const std::string& argument) {
-    const Case& both = case_of(place, argument);
+    const Case& both = asked_of(place, argument).both;
+    if (lacks_evidence(place, both)) return kNotRecorded;
     const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
     using Align = Table::Align;
     Table table({"finding", both.programs[0].name, both.programs[1].name, "asserted"},
@@ -66,26 +95,59 @@ std::string measured(const Place& place, const std::string& argument) {
             return row.sides[side].measured.text() +
                    (f.unit.empty() || f.unit == "share" ? "" : " " + f.unit);
         };
-        table.add({f.says, cell(0), cell(1),
-                   f.expect[0] ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text)
-                               : "shown only"});
+        table.add({f.says, cell(0), cell(1), asserted(both, row)});
     }
     return table.markdown() + "\n*" + evidence.label + "*\n";
 }
 
+/// The words of a figure's block behind the case: a program, range=..., file=...
+struct FigureRequest {
+    std::optional<std::size_t> side;  ///< both if not given
+    std::optional<std::string> range;
+    std::string file = "timeline.svg";
+};
+
+FigureRequest figure_request(const Place& place, const Asked& asked) {
+    FigureRequest request{std::nullopt, asked.both.range};
+    for (const std::string& word : asked.words) {
+        if (word == asked.both.programs[0].name || word == asked.both.programs[1].name)
+            request.side = word == asked.both.programs[1].name;
+        else if (word.rfind("range=", 0) == 0)
+            request.range = word.substr(6);
+        else if (word.rfind("file=", 0) == 0 && fs::path(word).extension() == ".svg")
+            request.file = word.substr(5);
+        else
+            throw Error(
+                fmt::format("{}: '{}' says nothing about a figure: {}, {}, range=NAME and file=NAME.svg do",
+                            place.course.shown(place.file), word, asked.both.programs[0].name,
+                            asked.both.programs[1].name));
+    }
+    return request;
+}
+
 std::string figure(const Place& place, const std::string& argument, Outputs& outputs) {
-    const Case& both = case_of(place, argument);
+    const Asked asked = asked_of(place, argument);
+    const Case& both = asked.both;
+    const FigureRequest request = figure_request(place, asked);
+    if (lacks_evidence(place, both)) return kNotRecorded;
     const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
     std::vector<Timeline> timelines;
     for (std::size_t side = 0; side < 2; ++side)
-        timelines.push_back(build_timeline(evidence.sides[side].trace(),
-                                           {both.programs[side].name + ".cu", evidence.label, both.range}));
-    const fs::path picture = place.course.root() / both.programs[0].source.parent_path() / "timeline.svg";
+        if (!request.side || *request.side == side)
+            timelines.push_back(build_timeline(
+                evidence.sides[side].trace(),
+                {both.programs[side].name + ".cu", evidence.label, request.range, request.side.has_value()}));
+    const fs::path picture = place.course.root() / both.programs[0].source.parent_path() / request.file;
+    if (outputs.count(picture))
+        throw Error(fmt::format("{}: a second figure is drawn into {}; give it a name with file=NAME.svg",
+                                place.course.shown(place.file), request.file));
     outputs[picture] = timeline_svg(timelines);
-    const fs::path link = picture.lexically_relative(place.file.parent_path());
-    return fmt::format(
-        "![Timeline of {} above {} on one time scale: NVTX ranges, streams, copies and idle time]({})\n",
-        both.programs[0].name, both.programs[1].name, link.string());
+    const std::string of = request.side ? both.programs[*request.side].name
+                                        : fmt::format("{} above {} on one time scale", both.programs[0].name,
+                                                      both.programs[1].name);
+    const std::string where = request.range && request.side ? fmt::format(", range {}", *request.range) : "";
+    return fmt::format("![Timeline of {}{}: NVTX ranges, streams, copies and idle time]({})\n", of, where,
+                       picture.lexically_relative(place.file.parent_path()).string());
 }
 
 std::string difference(const Place& place, const std::string& argument) {
@@ -118,8 +180,10 @@ std::string chapter_table(const Course& course, const fs::path& file) {
     for (const Chapter& chapter : course.chapters()) {
         const fs::path link =
             (course.root() / chapter.folder / "README.md").lexically_relative(file.parent_path());
-        table.add({fmt::format("[{}]({})", chapter.id, link.string()), chapter.title + " " + chapter.question,
-                   std::to_string(chapter.minutes), std::to_string(chapter.exercises.size())});
+        table.add({fmt::format("[{}]({})", chapter.id, link.string()) +
+                       (chapter.draft ? " (a draft: not recorded on a GPU yet)" : ""),
+                   chapter.title + " " + chapter.question, std::to_string(chapter.minutes),
+                   std::to_string(chapter.exercises.size())});
     }
     return table.markdown();
 }

@@ -42,6 +42,12 @@ Json to_json(const std::vector<FindingRow>& rows, const std::array<const char*, 
             item[sides[side]] = to_json(row.sides[side].measured);
             expect[sides[side]] = finding.expect[side] ? Json(finding.expect[side]->text) : Json(nullptr);
         }
+        if (row.quotient) {
+            const auto over = finding.quotient->over;
+            const std::string name = fmt::format("{}_over_{}", sides[1 - over], sides[over]);
+            item[name] = to_json(row.quotient->measured);
+            expect = {{name, finding.quotient->expected.text}};
+        }
         item["expect"] = std::move(expect);
         item["verdict"] = to_string(row.verdict);
         list.push_back(std::move(item));

@@ -16,7 +16,9 @@ namespace {
 
 /// Whether the chapter runs live here, by looking for what it needs; ./lab doctor tries it out.
 std::string open_here(const Chapter& chapter) {
-    if (!find_program("nvidia-smi")) return "on recorded evidence";
+    if (!find_program("nvidia-smi"))
+        return chapter.draft ? "a draft: nothing is recorded yet, and there is no GPU here"
+                             : "on recorded evidence";
     const std::map<std::string, const std::optional<std::filesystem::path>&> tools{
         {"nsys", nsys()}, {"ncu", ncu()}, {"compute-sanitizer", compute_sanitizer()}};
     for (const std::string& need : chapter.needs)
@@ -43,6 +45,7 @@ int list(bool json) {
                            {"title", chapter.title},
                            {"minutes", chapter.minutes},
                            {"needs", chapter.needs},
+                           {"draft", chapter.draft},
                            {"here", open_here(chapter)},
                            {"exercises", exercises}});
         }

@@ -13,8 +13,9 @@ namespace lab {
 
 namespace {
 
-struct Recording {
+struct Wanted {
     Program program;
+    std::vector<std::string> needs;
     bool keep_report = false;  ///< the pair's reports are published too, for the GUI
 };
 
@@ -26,41 +27,42 @@ bool is_recorded_and_fresh(const Course& course, const Program& program) {
     }
 }
 
-std::vector<Recording> programs_of(const Course& course, const Chapter& chapter,
-                                   const std::string& exercise) {
-    std::vector<Recording> all;
+std::vector<Wanted> programs_of(const Course& course, const Chapter& chapter, const std::string& exercise) {
+    std::vector<Wanted> all;
+    const auto add = [&](const Program& program, const Case& both, bool keep_report) {
+        for (const Program& recorded : all_recordings(program))
+            all.push_back({recorded, both.needs, keep_report && recorded.recording.name.empty()});
+    };
     if (exercise.empty())
-        for (const Program& p : chapter.pair.programs) all.push_back({p, true});
+        for (const Program& p : chapter.pair.programs) add(p, chapter.pair, true);
     for (const Exercise& e : chapter.exercises)
         if (exercise.empty() || e.name == exercise)
-            for (const Program& p : e.programs.programs) all.push_back({p, false});
+            for (const Program& p : e.programs.programs) add(p, e.programs, false);
     for (const WrongAnswer& w : read_wrong_answers(course.root(), chapter))
-        if (exercise.empty() || w.exercise == exercise) all.push_back({w.program, false});
+        if (exercise.empty() || w.exercise == exercise)
+            add(w.program, chapter.exercise(w.exercise)->programs, false);
     return all;
 }
 
-void record(const Course& course, const Recording& recording, const fs::path& binary) {
-    const Program& program = recording.program;
+void record(const Course& course, const Wanted& wanted, const fs::path& binary) {
+    const Program& program = wanted.program;
     const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
     const TemporaryFolder scratch;
     const fs::path report = scratch.path() / "run.nsys-rep";
     const RunRecord run = record_program(program, binary, {report, true}, announce_to_terminal);
     const fs::path evidence = folder / program.evidence_name;
     write_evidence(run, evidence);
-    if (recording.keep_report) replace_file(report, fs::path(evidence).replace_extension(".nsys-rep"));
+    if (wanted.keep_report) replace_file(report, fs::path(evidence).replace_extension(".nsys-rep"));
     fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
     std::fflush(stdout);
 }
 
-int record_all(const std::string& name, bool only_stale) {
-    const Course course = Course::find();
-    if (const std::string missing = missing_for_live(); !missing.empty())
-        throw Error(fmt::format("nothing can be recorded: {}. ./lab doctor says what to do.", missing),
-                    kNothingCouldRun);
-    std::vector<Recording> wanted;
+/// What is to be recorded, of what is named.
+std::vector<Wanted> chosen_programs(const Course& course, const std::string& name, bool only_stale) {
+    std::vector<Wanted> wanted;
     const auto add = [&](const Chapter& chapter, const std::string& exercise) {
-        for (Recording& r : programs_of(course, chapter, exercise))
-            if (!only_stale || !is_recorded_and_fresh(course, r.program)) wanted.push_back(std::move(r));
+        for (Wanted& w : programs_of(course, chapter, exercise))
+            if (!only_stale || !is_recorded_and_fresh(course, w.program)) wanted.push_back(std::move(w));
     };
     if (name.empty()) {
         for (const Chapter& chapter : course.chapters()) add(chapter, "");
@@ -68,23 +70,51 @@ int record_all(const std::string& name, bool only_stale) {
         const Course::Chosen chosen = course.choose(name);
         add(chosen.chapter, chosen.exercise ? chosen.exercise->name : "");
     }
+    return wanted;
+}
+
+/// Leaves out what lacks a tool here, and says so; an Error if that is all of it. Returns how many are left
+/// out.
+int leave_out_impossible(std::vector<Wanted>& wanted) {
+    std::string why;
+    const auto left_out = std::erase_if(wanted, [&](const Wanted& w) {
+        const std::string missing = missing_for_live(w.needs);
+        if (missing.empty()) return false;
+        why = missing;
+        fmt::print(stderr, "{} is not recorded: {}\n", w.program.source.string(), missing);
+        return true;
+    });
+    if (wanted.empty() && left_out > 0)
+        throw Error(fmt::format("nothing can be recorded: {}. ./lab doctor says what to do.", why),
+                    kNothingCouldRun);
+    return static_cast<int>(left_out);
+}
+
+int record_all(const std::string& name, bool only_stale) {
+    const Course course = Course::find();
+    if (const std::string missing = missing_for_live({}); !missing.empty())
+        throw Error(fmt::format("nothing can be recorded: {}. ./lab doctor says what to do.", missing),
+                    kNothingCouldRun);
+    std::vector<Wanted> wanted = chosen_programs(course, name, only_stale);
+    int failed = leave_out_impossible(wanted);
     if (wanted.empty()) {
         fmt::print("no evidence is stale: nothing to record\n");
         return kFine;
     }
     std::vector<Program> programs;
-    for (const Recording& r : wanted) programs.push_back(r.program);
+    for (const Wanted& w : wanted) programs.push_back(w.program);
     const std::vector<fs::path> binaries = build_programs(course, programs, announce_to_terminal);
-    int failed = 0;
+    int recorded = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         try {
             record(course, wanted[i], binaries[i]);
+            ++recorded;
         } catch (const Error& problem) {
             fmt::print(stderr, "{}\n", red(problem.what()));
             ++failed;
         }
     }
-    fmt::print("{} recorded, {} failed\n", wanted.size() - static_cast<std::size_t>(failed), failed);
+    fmt::print("{} recorded, {} failed\n", recorded, failed);
     return failed ? kFindingFailed : kFine;
 }
 

@@ -32,23 +32,31 @@ std::string with_unit(const std::string& text, const std::string& unit) {
     return unit.empty() || unit == "share" ? text : text + " " + unit;
 }
 
-void print_findings(const std::vector<FindingRow>& rows, const Sides& sides) {
+std::string expected_of(const Case& both, const Finding& finding) {
+    if (finding.quotient) return both.text_of(*finding.quotient);
+    return finding.asserted() ? finding.expect[0]->text + "  |  " + finding.expect[1]->text
+                              : "shown, not asserted";
+}
+
+void print_findings(const Case& both, const std::vector<FindingRow>& rows) {
+    const Sides sides = sides_of(both);
     using Align = Table::Align;
     Table table({"finding", sides[0], sides[1], "expected", "verdict"},
                 {Align::left, Align::right, Align::right, Align::left, Align::left});
     for (const FindingRow& row : rows) {
         const Finding& f = *row.finding;
-        const std::string expected =
-            f.expect[0] ? f.expect[0]->text + "  |  " + f.expect[1]->text : "shown, not asserted";
         table.add({f.says, with_unit(row.sides[0].measured.text(), f.unit),
-                   with_unit(row.sides[1].measured.text(), f.unit), expected,
-                   f.expect[0] ? verdict_mark(row.verdict) : ""});
+                   with_unit(row.sides[1].measured.text(), f.unit), expected_of(both, f),
+                   f.asserted() ? verdict_mark(row.verdict) : ""});
     }
     fmt::print("{}", table.text(2, table_columns()));
-    for (const FindingRow& row : rows)
+    for (const FindingRow& row : rows) {
+        if (row.quotient && row.quotient->verdict != Verdict::pass)
+            fmt::print("  {}: {}\n", row.finding->id, row.quotient->why);
         for (std::size_t side = 0; side < 2; ++side)
             if (!row.sides[side].why.empty())
                 fmt::print("  {}, {}: {}\n", sides[side], row.finding->id, row.sides[side].why);
+    }
 }
 
 std::vector<Timeline> timelines_of(const Case& both, const CaseEvidence& evidence) {
@@ -103,7 +111,7 @@ int run_case(const RunOptions& options) {
     fmt::print("{}  {}\n{}\n", bold(both.id), both.title, evidence.label);
     if (!evidence.note.empty()) fmt::print("({})\n", evidence.note);
     fmt::print("\n");
-    print_findings(rows, sides);
+    print_findings(both, rows);
     const std::vector<Timeline> timelines = timelines_of(both, evidence);
     print_timelines(timelines);
     const fs::path picture = course.build_folder() / "figures" / (both.id + ".svg");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <optional>
 
 #include "core/table.h"
 #include "core/terminal.h"
@@ -38,19 +39,24 @@ void attempt(const std::string& what, Tally& tally, const std::function<void()>&
 }
 
 Evidence run_live(const Course& course, const Program& program) {
-    return Evidence::open(record_live(course, program, announce_to_terminal).evidence);
+    return std::move(*record_live(course, program, announce_to_terminal).evidence);
 }
 
 void verify_findings(const Course& course, const Case& both, Tally& tally) {
     const Evidence first = run_live(course, both.programs[0]), second = run_live(course, both.programs[1]);
     for (const FindingRow& row : judge_case(both, first, second)) {
-        if (!row.finding->expect[0]) continue;
-        std::string why;
+        if (!row.finding->asserted()) continue;
+        std::string why, quotient;
+        if (row.quotient) {
+            quotient =
+                fmt::format(", {}: {}", both.text_of(*row.finding->quotient), row.quotient->measured.text());
+            if (row.quotient->verdict != Verdict::pass) why = row.quotient->why + ". ";
+        }
         for (std::size_t side = 0; side < 2; ++side)
             if (!row.sides[side].why.empty())
                 why += fmt::format("{}: {}. ", both.programs[side].name, row.sides[side].why);
-        tally.line(fmt::format("{} {} ({} | {})", both.id, row.finding->id, row.sides[0].measured.text(),
-                               row.sides[1].measured.text()),
+        tally.line(fmt::format("{} {} ({} | {}{})", both.id, row.finding->id, row.sides[0].measured.text(),
+                               row.sides[1].measured.text(), quotient),
                    row.verdict, why);
     }
 }
@@ -74,7 +80,11 @@ void verify_clean(const Course& course, const Program& program, Tally& tally) {
 }
 
 void verify_case(const Course& course, const Case& both, Tally& tally) {
-    attempt(both.id, tally, [&] { verify_findings(course, both, tally); });
+    attempt(both.id, tally, [&] {
+        if (const std::string missing = missing_for_live(both.needs); !missing.empty())
+            throw Error(missing, kNothingCouldRun);
+        verify_findings(course, both, tally);
+    });
     attempt(both.programs[1].source.string(), tally, [&] { verify_clean(course, both.programs[1], tally); });
 }
 
@@ -85,7 +95,11 @@ void verify_exercise(const Course& course, const Chapter& chapter, const Exercis
         const std::string what =
             fmt::format("{} is rejected for {}", wrong.program.source.string(), join(wrong.fails, ", "));
         attempt(what, tally, [&] {
-            const Grade grade = grade_answer(exercise.programs, run_live(course, wrong.program));
+            const Evidence answer = run_live(course, wrong.program);
+            const std::optional<Evidence> first =
+                compares(exercise.programs) ? std::optional(run_live(course, exercise.programs.programs[0]))
+                                            : std::nullopt;
+            const Grade grade = grade_answer(exercise.programs, answer, first ? &*first : nullptr);
             const std::string missed = not_failed(grade, wrong.fails);
             tally.line(what, missed.empty() ? Verdict::pass : Verdict::fail,
                        missed.empty() ? "" : "these did not reject it: " + missed);
@@ -95,7 +109,7 @@ void verify_exercise(const Course& course, const Chapter& chapter, const Exercis
 
 int verify(const std::string& name) {
     const Course course = Course::find();
-    if (const std::string missing = missing_for_live(); !missing.empty())
+    if (const std::string missing = missing_for_live({}); !missing.empty())
         throw Error(fmt::format("nothing could be verified: {}. It has not been run, and that is not a pass.",
                                 missing),
                     kNothingCouldRun);

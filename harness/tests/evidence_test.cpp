@@ -29,7 +29,7 @@ struct Store {
 
 RunRecord whole_run() {
     RunRecord run;
-    run.nsys_export = kFixed;
+    run.nsys = NsysRun{"", kFixed, ""};
     run.ncu = {{0, "add(int)", "dram__bytes.sum", "byte", "1,234"},
                {1, "add(int)", "dram__bytes.sum", "byte", "5.5"}};
     run.sanitizer["memcheck"] = {{"Invalid __global__ read", "error", "oob", "faults.cu", 5, 4, 2}};
@@ -108,7 +108,8 @@ TEST_CASE("evidence knows which tools looked, also those that found nothing") {
 
 TEST_CASE("evidence without nsys has no trace, and says so") {
     const Store store;
-    write_evidence({.nsys_export = {},
+    write_evidence({.nsys = {},
+                    .gpu_metrics = {},
                     .ncu = {},
                     .sanitizer = {},
                     .exit_code = 0,
@@ -164,7 +165,7 @@ TEST_CASE("nothing that names the machine gets into evidence") {
     sqlite3_close(raw);
     REQUIRE(read_file(store.in("named.sqlite")).find("SECRET") != std::string::npos);
     RunRecord run = whole_run();
-    run.nsys_export = store.in("named.sqlite");
+    run.nsys = NsysRun{"", store.in("named.sqlite"), ""};
     write_evidence(run, store.path);
     CHECK(read_file(store.path).find("SECRET") == std::string::npos);
     CHECK(Evidence::open(store.path).trace().kernels.size() == 407);
@@ -179,7 +180,7 @@ TEST_CASE("what nsys says it lost gets into evidence") {
         made.add_diagnostic("3 events were dropped.");
     }
     RunRecord run = whole_run();
-    run.nsys_export = store.in("export.sqlite");
+    run.nsys = NsysRun{"", store.in("export.sqlite"), ""};
     write_evidence(run, store.path);
     const Evidence evidence = Evidence::open(store.path);
     CHECK(capture_problems(evidence.database()) ==
@@ -193,7 +194,7 @@ TEST_CASE("a run that cannot be written leaves the old evidence whole") {
     const std::string before = read_file(store.path);
     const auto fails = [&](const fs::path& nsys_export) {
         RunRecord run = whole_run();
-        run.nsys_export = nsys_export;
+        run.nsys = NsysRun{"", nsys_export, ""};
         CHECK_THROWS_AS(write_evidence(run, store.path), Error);
         CHECK(read_file(store.path) == before);
         CHECK(std::distance(fs::directory_iterator(store.path.parent_path()), fs::directory_iterator()) == 1);
@@ -253,10 +254,10 @@ TEST_CASE("a stranger's export does nothing when it is made into evidence") {
         made.execute("CREATE TRIGGER t AFTER INSERT ON StringIds BEGIN SELECT RAISE(ABORT, 'x'); END");
     }
     RunRecord run = whole_run();
-    run.nsys_export = store.in("export.sqlite");
-    const std::string before = read_file(*run.nsys_export);
+    run.nsys = NsysRun{"", store.in("export.sqlite"), ""};
+    const std::string before = read_file(*run.nsys->exported);
     write_evidence(run, store.path);
-    CHECK(read_file(*run.nsys_export) == before);
+    CHECK(read_file(*run.nsys->exported) == before);
     CHECK_FALSE(fs::exists(victim));
     const Evidence evidence = Evidence::open(store.path);
     CHECK_FALSE(evidence.database().has_table("planted"));
@@ -271,7 +272,7 @@ TEST_CASE("an export of nothing on the GPU makes evidence that says so when it i
         made.add(Made::RangeRow{0, 5, "a"});
     }
     RunRecord run = whole_run();
-    run.nsys_export = store.in("export.sqlite");
+    run.nsys = NsysRun{"", store.in("export.sqlite"), ""};
     write_evidence(run, store.path);
     CHECK_THROWS_WITH_AS((void)Evidence::open(store.path), doctest::Contains("nothing of CUDA"), Error);
 }
