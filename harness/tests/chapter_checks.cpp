@@ -103,8 +103,10 @@ void check_starter_fails_as_stated(const Checked& checked, const Exercise& exerc
 
 void check_wrong_answers(const Checked& checked, const Exercise& exercise) {
     std::set<std::vector<std::string>> reasons;
+    int count = 0;
     for (const WrongAnswer& wrong : checked.wrong) {
         if (wrong.exercise != exercise.name) continue;
+        ++count;
         REQUIRE_MESSAGE(fs::exists(checked.course.root() / wrong.program.source),
                         wrong.program.source.string(), " is missing");
         reasons.insert(wrong.fails);
@@ -118,7 +120,7 @@ void check_wrong_answers(const Checked& checked, const Exercise& exercise) {
         CHECK(grade.verdict == Verdict::fail);
         CHECK(not_failed(grade, wrong.fails).empty());
     }
-    INFO(exercise.name, " has wrong answers with ", reasons.size(),
+    INFO(exercise.name, " has ", count, " wrong answers with ", reasons.size(),
          " different reasons; at least 2 are needed");
     CHECK(reasons.size() >= 2);
 }

@@ -254,6 +254,73 @@ TEST_CASE("chapter: a question is about a side that there is") {
     check_fails("choices = [\"one\", \"two\"]", "choices = [\"one\"]", "one choice is no choice");
 }
 
+TEST_CASE("chapter: a further recording has its options and an evidence file of its own") {
+    const std::string block =
+        "nsys = [\"--trace=osrt\"]\n[[exercise.recording]]\nname = \"steady\"\nsays = \"why\"\n"
+        "nsys = [\"--delay=1\", \"--duration=2\"]\n";
+    const ChapterFolder folder("starter_answer = \"== 1\"\n", "starter_answer = \"== 1\"\n" + block);
+    const Chapter chapter = folder.read();
+    const Program& solution = chapter.exercises[0].programs.programs[1];
+    CHECK(chapter.pair.programs[0].further.empty());
+    REQUIRE(solution.further.size() == 1);
+    CHECK(solution.further[0].says == "why");
+    const std::vector<Program> all = all_recordings(solution);
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].evidence_name == "pipeline.solution.sqlite");
+    CHECK(all[0].recording.nsys_options == std::vector<std::string>{"--trace=osrt"});
+    CHECK(all[1].evidence_name == "pipeline.solution.steady.sqlite");
+    CHECK(all[1].recording.name == "steady");
+    CHECK(all[1].recording.nsys_options ==
+          std::vector<std::string>{"--trace=osrt", "--delay=1", "--duration=2"});
+    CHECK(all[1].further.empty());
+}
+
+TEST_CASE("chapter: a finding or question of a recording that there is not is an error") {
+    check_fails("says = \"kernels\"", "says = \"kernels\"\nrecording = \"steady\"",
+                "finding 'chunks' is asked of the recording 'steady'");
+    check_fails("side = \"solution\"", "side = \"solution\"\nrecording = \"steady\"",
+                "there is no recording 'steady'");
+    const std::string block = "[[exercise.recording]]\nname = \"a\"\nnsys = [\"--delay=1\"]\n";
+    check_fails("[[exercise.finding]]", block + block + "[[exercise.finding]]",
+                "a second recording is called 'a'");
+    check_fails("[[exercise.finding]]", "[[exercise.recording]]\nname = \"a\"\n[[exercise.finding]]",
+                "'nsys' is missing");
+}
+
+TEST_CASE("chapter: a ratio may compare the two programs") {
+    const Chapter chapter =
+        ChapterFolder("buggy = \"< 0.1\"\nfixed = \">= 0.4\"", "buggy_over_fixed = \">= 4\"").read();
+    const Finding& finding = chapter.pair.findings[2];
+    REQUIRE(finding.quotient);
+    CHECK(finding.asserted());
+    CHECK_FALSE(finding.expect[0]);
+    CHECK(finding.quotient->over == 1);
+    CHECK(chapter.pair.text_of(*finding.quotient) == "buggy / fixed >= 4");
+    const Chapter other =
+        ChapterFolder("buggy = \"< 0.1\"\nfixed = \">= 0.4\"", "fixed_over_buggy = \">= 4\"").read();
+    CHECK(other.pair.text_of(*other.pair.findings[2].quotient) == "fixed / buggy >= 4");
+    CHECK_FALSE(chapter.pair.findings[3].asserted());  // a time
+    check_fails("buggy = \"== 1\"\nfixed = \"== 4\"", "fixed_over_buggy = \">= 4\"",
+                "only a finding of kind 'ratio'");
+    check_fails("buggy = \"< 0.1\"", "fixed_over_buggy = \">= 4\"\nbuggy = \"< 0.1\"",
+                "nothing reads the key");
+}
+
+TEST_CASE("chapter: needs are tools, and an exercise may have its own") {
+    check_fails("needs = [\"nsys\"]", "needs = [\"nsis\"]",
+                "'nsis' is no tool; there are compute-sanitizer, ncu, nsys");
+    const Chapter chapter = ChapterFolder("minutes = 15", "minutes = 15\nneeds = [\"ncu\"]").read();
+    CHECK(chapter.pair.needs == std::vector<std::string>{"nsys"});
+    CHECK(chapter.exercises[0].programs.needs == std::vector<std::string>{"ncu"});
+    CHECK(ChapterFolder().read().exercises[0].programs.needs == std::vector<std::string>{"nsys"});
+}
+
+TEST_CASE("chapter: a draft says so") {
+    CHECK_FALSE(ChapterFolder().read().draft);
+    CHECK(ChapterFolder("minutes = 75", "minutes = 75\ndraft = true").read().draft);
+    check_fails("minutes = 75", "minutes = 75\ndraft = \"yes\"", "'draft' must be true or false");
+}
+
 TEST_CASE("chapter: a folder without a chapter is an error") {
     const TemporaryFolder root;
     CHECK_THROWS_WITH_AS((void)read_chapter(root.path(), "ch05_streams"), doctest::Contains("chapter.toml"),

@@ -144,3 +144,31 @@ TEST_CASE("an exercise without wrong answers is noticed") {
     CHECK(outcome.exit_code != 0);
     CHECK(outcome.out.find("my_exercise has 0 wrong answers") != std::string::npos);
 }
+
+TEST_CASE("a draft may lack evidence: that is skipped, and not passed") {
+    const Scaffold scaffold;
+    const fs::path chapter = scaffold.folder.path() / kChapter;
+    const std::string toml = read_file(chapter / "chapter.toml");
+    write_file(chapter / "chapter.toml", "draft = true\n" + toml);
+    const Outcome whole = scaffold.run_chapter_test();
+    CHECK(whole.exit_code == 1);
+    CHECK(whole.out.find("ch05_streams is recorded in full: take `draft = true` out") != std::string::npos);
+
+    fs::create_directories(scaffold.folder.path() / "harness/tests/samples");
+    fs::copy_file(fs::path(LAB_SAMPLES) / "nsys_2025.3_fixed.sqlite",
+                  scaffold.folder.path() / "harness/tests/samples/nsys_2025.3_fixed.sqlite");
+    fs::remove(chapter / "evidence/h200/my_exercise.starter.sqlite");
+    const Outcome gap = scaffold.run_chapter_test();
+    INFO(gap.out);
+    CHECK(gap.exit_code == 77);
+    CHECK(gap.out.find("my_exercise/starter.cu is in a draft, and not recorded yet") != std::string::npos);
+
+    write_file(
+        chapter / "chapter.toml",
+        "draft = true\n" + replaced(toml, "SELECT COUNT(DISTINCT stream) FROM kernels", "SELECT nonsense"));
+    CHECK(scaffold.run_chapter_test().exit_code ==
+          1);  // what is recorded is still checked, and so is the SQL
+
+    write_file(chapter / "chapter.toml", toml);
+    CHECK(scaffold.run_chapter_test().exit_code == 1);  // no draft: nothing may be missing
+}

@@ -1,0 +1,88 @@
+#include "evidence/projection.h"
+
+#include <doctest/doctest.h>
+
+#include "core/files.h"
+#include "draw/timeline.h"
+#include "evidence/evidence.h"
+#include "evidence/views.h"
+#include "random_trace.h"
+
+using namespace lab;
+
+namespace {
+
+/// By looking at every piece of work and every call for each range.
+std::optional<Interval> looked_at_one_by_one(const Trace& trace, const Range& range) {
+    std::optional<Interval> found;
+    const auto widen = [&](const auto& all) {
+        for (const auto& work : all)
+            for (const ApiCall& call : trace.api_calls) {
+                const bool launched_it = call.process == work.process && call.correlation == work.correlation;
+                const bool inside = call.process == range.process && call.start_ns >= range.start_ns &&
+                                    call.start_ns < range.end_ns &&
+                                    (range.crosses_threads || call.thread == range.thread);
+                if (!launched_it || !inside) continue;
+                if (!found) found = {work.start_ns, work.end_ns};
+                found = {std::min(found->begin, work.start_ns), std::max(found->end, work.end_ns)};
+            }
+    };
+    widen(trace.kernels);
+    widen(trace.copies);
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("projection: as a search through everything finds it") {
+    int some = 0;
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        const Trace trace = RandomTrace(seed).make();
+        const Projection projection(trace);
+        for (const Range& range : trace.ranges) {
+            const auto expected = looked_at_one_by_one(trace, range);
+            const auto found = projection.of(range);
+            REQUIRE(found.has_value() == expected.has_value());
+            if (!found) continue;
+            ++some;
+            REQUIRE(found->begin == expected->begin);
+            REQUIRE(found->end == expected->end);
+        }
+    }
+    CHECK(some > 100);
+}
+
+TEST_CASE("projection: on real evidence it agrees with the view `ranges`") {
+    const Evidence fixed = Evidence::open(fs::path(LAB_SAMPLES) / "nsys_2025.3_fixed.sqlite");
+    project_ranges(fixed.database());
+    const Projection projection(fixed.trace());
+    int compared = 0;
+    for (const Range& range : fixed.trace().ranges) {
+        Statement row =
+            fixed.database().prepare("SELECT gpu_start, gpu_end FROM ranges WHERE start = ?1 AND name = ?2");
+        REQUIRE(row.bind(1, range.start_ns).bind(2, range.name).next());
+        const auto found = projection.of(range);
+        REQUIRE(found.has_value() == !row.is_null(0));
+        if (!found) continue;
+        ++compared;
+        CHECK(found->begin == row.integer(0));
+        CHECK(found->end == row.integer(1));
+    }
+    CHECK(compared > 0);
+}
+
+TEST_CASE("projection: a timeline shows it only when asked") {
+    const Evidence fixed = Evidence::open(fs::path(LAB_SAMPLES) / "nsys_2025.3_fixed.sqlite");
+    const auto row_of = [&](bool projected) {
+        const Timeline timeline = build_timeline(fixed.trace(), {"fixed", "", "normalise", projected});
+        const auto at = std::find_if(timeline.rows.begin(), timeline.rows.end(),
+                                     [](const TimelineRow& r) { return r.name == "NVTX on the GPU"; });
+        return at == timeline.rows.end() ? std::optional<TimelineRow>() : *at;
+    };
+    CHECK_FALSE(row_of(false));
+    const auto row = row_of(true);
+    REQUIRE(row);
+    REQUIRE_FALSE(row->boxes.empty());
+    CHECK(row->boxes[0].name == "normalise");
+    CHECK(row->boxes[0].hover.find("normalise on the GPU: ") == 0);
+}
