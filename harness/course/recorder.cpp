@@ -108,19 +108,11 @@ fs::path usable_export(const Program& program, const fs::path& report, const Ann
     }
 }
 
-/// The words of nsys for this program: the course's own, and what chapter.toml adds.
-std::vector<std::string> nsys_words(const Program& program, const fs::path& report, bool sample_gpu) {
-    std::vector<std::string> words = nsys_command(*nsys(), report), more = program.recording.nsys_options;
-    if (sample_gpu) more.insert(more.begin(), "--gpu-metrics-devices=all");
-    words.insert(words.end() - 2, more.begin(), more.end());  // the report's name stays last
-    return words;
-}
-
 Outcome profile(const Program& program, const fs::path& binary, const RecordOptions& options, bool sample_gpu,
                 const Announce& announce) {
     Command command{.words = options.for_publication ? alone_on_the_machine() : std::vector<std::string>{},
                     .limit = kToolLimit};
-    append(command.words, nsys_words(program, options.report, sample_gpu));
+    append(command.words, nsys_command(*nsys(), options.report, program, sample_gpu));
     const TemporaryFolder scratch;
     if (options.for_publication) {
         // The report also holds the folder and the command: run a copy from a folder that says nothing.
@@ -304,6 +296,15 @@ std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path&
             "--cpuctxsw=none",        "--cuda-graph-trace=node",
             "--force-overwrite=true", "-o",
             report.string()};
+}
+
+std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path& report,
+                                      const Program& program, bool sample_gpu) {
+    std::vector<std::string> words = nsys_command(nsys_path, report);
+    std::vector<std::string> more = program.recording.nsys_options;
+    if (sample_gpu && !program.gpu_metrics.empty()) more.insert(more.begin(), "--gpu-metrics-devices=all");
+    words.insert(words.end() - 2, more.begin(), more.end());  // the report's name stays last
+    return words;
 }
 
 fs::path export_report(const fs::path& report, const fs::path& to, const Announce& announce) {

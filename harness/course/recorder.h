@@ -51,9 +51,14 @@ struct RecordOptions {
 [[nodiscard]] std::filesystem::path export_report(const std::filesystem::path& report,
                                                   const std::filesystem::path& to, const Announce& announce);
 
-/// The words of an nsys recording of `binary`, without the program's arguments.
+/// The words of an nsys recording, without the program.
 [[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
                                                     const std::filesystem::path& report);
+
+/// The same with what the program's recording asks for beside; its GPU metrics only if `sample_gpu`.
+[[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
+                                                    const std::filesystem::path& report,
+                                                    const Program& program, bool sample_gpu);
 
 /// The words of a run under one tool of compute-sanitizer, without the program.
 [[nodiscard]] std::vector<std::string> sanitizer_command(const std::filesystem::path& sanitizer_path,

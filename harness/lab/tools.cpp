@@ -40,6 +40,7 @@ Program program_by_name(const Course& course, const std::string& name) {
 struct ToolRequest {
     std::string program;
     std::string tool = "memcheck";
+    std::string recording;
     std::vector<std::string> arguments;
 };
 
@@ -77,12 +78,25 @@ int show(std::vector<std::string> words, const fs::path& binary, const std::vect
     return outcome.exit_code == 0 ? kFine : kFindingFailed;
 }
 
+/// The program as a further recording of chapter.toml makes it; as the plain one does for "".
+Program recorded_as(const Program& program, const std::string& name) {
+    if (name.empty()) return program;
+    std::vector<std::string> names;
+    for (const Recording& further : program.further) {
+        if (further.name == name) return program.recorded_as(further);
+        names.push_back(further.name);
+    }
+    throw Error(fmt::format("{} has no recording '{}'; it has {}", program.source.string(), printable(name),
+                            names.empty() ? "only the plain one" : join(names, ", ")));
+}
+
 int run_nsys(const ToolRequest& request) {
     const Course course = Course::find();
     const fs::path binary = binary_for(course, request, nsys(), "nsys");
     const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".nsys-rep");
     fs::create_directories(report.parent_path());
-    const int code = show(nsys_command(*nsys(), report), binary, request.arguments);
+    const Program program = recorded_as(program_by_name(course, request.program), request.recording);
+    const int code = show(nsys_command(*nsys(), report, program, true), binary, request.arguments);
     fmt::print("report   {}\nnext     ./lab analyze {}\n", course.shown(report), course.shown(report));
     return code;
 }
@@ -116,6 +130,9 @@ void add_tools(Session& session) {
         Subcommand command(session, name, what, [request, work] { return work(*request); });
         command.required("PROGRAM", request->program, "ch05/buggy, ch05/EXERCISE/starter or a .cu file");
         command.rest("ARGUMENTS", request->arguments, "for the program, after --");
+        if (std::string_view(name) == "nsys")
+            command.optional("--recording", request->recording,
+                             "with the options of this recording in chapter.toml");
         if (std::string_view(name) == "sanitize")
             command.one_of("--tool", request->tool, {"memcheck", "racecheck", "initcheck", "synccheck"});
     };
