@@ -104,7 +104,9 @@ int not_run_here(const Course& course, const Course::Chosen& chosen, const std::
     fmt::print("{}: {}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
                what_was_done, missing);
     print_what_would_be_graded(*chosen.exercise);
-    const std::string starter = course.shown(course.evidence_of(chosen.exercise->programs.programs[0]));
+    const Program& program = chosen.exercise->programs.programs[0];
+    if (!course.has_evidence_of(program)) return kNothingCouldRun;  // a draft
+    const std::string starter = course.shown(course.evidence_of(program));
     fmt::print("\nnext     ./lab analyze {} shows what the starter did on a GPU\n", starter);
     fmt::print("         ./lab run {} shows it beside the solution; ./lab quiz {} works here\n",
                short_name(chosen), chosen.chapter.short_id);

@@ -1,6 +1,7 @@
 // lab list: what there is to learn, and how long it takes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -25,6 +26,14 @@ std::string open_here(const Chapter& chapter) {
         if (const auto tool = tools.find(need); tool != tools.end() && !tool->second)
             return fmt::format("on recorded evidence: no {}", need);
     return nvcc() ? "open live" : "on recorded evidence: no nvcc";
+}
+
+/// The first chapter that there is something to see of.
+const Chapter& first_to_start(const std::vector<Chapter>& chapters) {
+    const bool live = find_program("nvidia-smi").has_value();
+    const auto at =
+        std::find_if(chapters.begin(), chapters.end(), [&](const Chapter& c) { return live || !c.draft; });
+    return at == chapters.end() ? chapters.front() : *at;
 }
 
 int list(bool json) {
@@ -60,7 +69,7 @@ int list(bool json) {
             table.add({fmt::format("  {}/{}", chapter.short_id, e.name), e.programs.title,
                        std::to_string(e.minutes), state_of(progress.exercise(e.programs.id))});
     }
-    fmt::print("{}\nstart with  ./lab run {}\n", table.text(), chapters.front().short_id);
+    fmt::print("{}\nstart with  ./lab run {}\n", table.text(), first_to_start(chapters).short_id);
     return kFine;
 }
 
