@@ -177,4 +177,27 @@ class HandMadeExport {
     std::set<std::string> made_;
 };
 
+/// An export that holds a trace, but for what nsys numbers by itself.
+inline void fill_from(const Trace& trace, HandMadeExport& made) {
+    constexpr const char* kWord[] = {"HTOD", "DTOH", "DTOD", "HTOH", "", "UNKNOWN"};
+    for (const Kernel& k : trace.kernels)
+        made.add(HandMadeExport::KernelRow{k.start_ns, k.end_ns, k.correlation, k.stream, k.device, k.process,
+                                           trace.name_of(k.name)});
+    for (const Copy& c : trace.copies) {
+        if (c.direction == Direction::set)
+            made.add(HandMadeExport::SetRow{c.start_ns, c.end_ns, c.correlation, c.stream, c.device,
+                                            c.process, c.bytes});
+        else
+            made.add(HandMadeExport::CopyRow{
+                c.start_ns, c.end_ns, c.correlation, kWord[static_cast<int>(c.direction)],
+                c.from == "pinned" ? "PINNED" : "DEVICE", "DEVICE", c.stream, c.device, c.process, c.bytes});
+    }
+    for (const ApiCall& a : trace.api_calls)
+        made.add(HandMadeExport::CallRow{a.start_ns, a.end_ns, a.correlation,
+                                         trace.name_of(a.name) + "_v7000", a.process, a.thread, a.result});
+    for (const Range& r : trace.ranges)
+        made.add(HandMadeExport::RangeRow{r.start_ns, r.end_ns, r.name, r.process, r.thread, 0,
+                                          r.crosses_threads});
+}
+
 }  // namespace lab
