@@ -225,7 +225,8 @@ std::vector<std::vector<std::string>> commands_in(const std::string& code) {
         const bool is_ours =
             i > 0 && words[i - 1].size() >= 3 && words[i - 1].compare(words[i - 1].size() - 3, 3, "lab") == 0;
         const bool is_version = words[i + 1].find_first_of("0123456789") == 0;
-        if (words[i] == "nsys" && !is_ours && !is_version)
+        const bool is_key = words[i + 1] == "=";  // of chapter.toml
+        if (words[i] == "nsys" && !is_ours && !is_version && !is_key)
             commands.emplace_back(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
     }
     return commands;
