@@ -95,7 +95,9 @@ LiveRun record_live(const Course& course, const Program& program, const Announce
     {
         const Lock lock(run.path);
         fs::remove(run.report);  // an old report must not pass for a new one
-        write_evidence(record_program(program, binary, {run.report}, announce), run.path);
+        RunRecord record = record_program(program, binary, {run.report}, announce);
+        record.sources = course.sources_of(program);
+        write_evidence(record, run.path);
     }
     run.evidence.emplace(Evidence::open(run.path));
     for (const Recording& further : program.further) {

@@ -144,6 +144,14 @@ std::string Course::fingerprint_of(const Program& program) const {
     return fingerprint(root_ / program.source, root_, flags + tools);
 }
 
+std::map<std::string, std::string> Course::sources_of(const Program& program) const {
+    std::map<std::string, std::string> texts;
+    for (const auto& entry : fs::directory_iterator(root_ / "common"))
+        if (entry.is_regular_file()) texts[entry.path().filename().string()] = read_file(entry.path());
+    texts[program.source.filename().string()] = read_file(root_ / program.source);
+    return texts;
+}
+
 std::string Course::shown(const fs::path& path) const {
     const fs::path relative = path.lexically_relative(root_);
     return relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();

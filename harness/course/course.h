@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,9 @@ class Course {
 
     /// Today's fingerprint of a program.
     [[nodiscard]] std::string fingerprint_of(const Program& program) const;
+
+    /// The texts that a program is compiled from, by file name: its own and the headers in common/.
+    [[nodiscard]] std::map<std::string, std::string> sources_of(const Program& program) const;
 
     /// A path as a person in the root would type it.
     [[nodiscard]] std::string shown(const std::filesystem::path& path) const;

@@ -353,15 +353,12 @@ RunRecord record_program(const Program& program, const fs::path& binary, const R
                          const Announce& announce) {
     RunRecord record;
     record.gpu_metrics = program.gpu_metrics;
-    run_alone(program, binary, announce, record);
+    const bool further = !program.recording.name.empty();  // the plain recording has seen the rest
+    if (!further) run_alone(program, binary, announce, record);
     if (nsys()) run_nsys(program, binary, options, announce, record);
-    if (!program.recording.name.empty()) {  // the other tools have looked at the plain recording
-        record.provenance = provenance_of(program, record, binary);
-        return record;
-    }
-    if (ncu() && !program.ncu_metrics.empty())
+    if (!further && ncu() && !program.ncu_metrics.empty())
         tool_step("ncu", program, [&] { run_ncu(program, binary, options, announce, record); });
-    if (compute_sanitizer())
+    if (!further && compute_sanitizer())
         for (const std::string& tool : program.sanitizers)
             tool_step("compute-sanitizer", program, [&] {
                 record.sanitizer[tool] =

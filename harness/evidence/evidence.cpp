@@ -140,6 +140,27 @@ int64_t count_of(const Database& database, const char* table) {
     return row.next() ? row.integer(0) : 0;
 }
 
+/// A report with its frames, and with the text of the line that it blames.
+void write_report(const Database& database, const std::string& tool, const SanitizerReport& r, int64_t id,
+                  const std::map<std::string, std::string>& sources) {
+    const auto file = sources.find(r.file);
+    const auto lines = file == sources.end() ? std::vector<std::string>{} : split(file->second, '\n');
+    const auto line = static_cast<std::size_t>(r.line);
+    const std::string source = line > 0 && line <= lines.size() ? trim(lines[line - 1]) : "";
+    Statement row = database.prepare(
+        "INSERT INTO SANITIZER_REPORTS VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
+    row.bind(1, tool).bind(2, r.kind).bind(3, r.severity).bind(4, r.function).bind(5, r.file);
+    row.bind(6, r.line).bind(7, r.bytes).bind(8, r.count).bind(9, r.allocation_bytes);
+    row.bind(10, r.beyond_bytes).bind(11, source).bind(12, id).next();
+    for (std::size_t depth = 0; depth < r.frames.size(); ++depth) {
+        const SanitizerFrame& f = r.frames[depth];
+        Statement frame =
+            database.prepare("INSERT INTO SANITIZER_FRAMES VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+        frame.bind(1, id).bind(2, static_cast<int64_t>(depth)).bind(3, f.on_host ? "host" : "device");
+        frame.bind(4, f.function).bind(5, f.file).bind(6, f.line).bind(7, f.module).next();
+    }
+}
+
 void write_own_tables(const Database& database, const RunRecord& run) {
     database.execute(
         "BEGIN;"
@@ -148,7 +169,10 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         "CREATE TABLE NCU_METRICS (launch INTEGER, kernel TEXT, metric TEXT, unit TEXT, value REAL);"
         "CREATE TABLE SANITIZER_REPORTS (tool TEXT, kind TEXT, severity TEXT, function TEXT, file TEXT, line "
         "INTEGER, "
-        "bytes INTEGER, count INTEGER);"
+        "bytes INTEGER, count INTEGER, allocation_bytes INTEGER, beyond_bytes INTEGER, source TEXT, "
+        "id INTEGER PRIMARY KEY);"
+        "CREATE TABLE SANITIZER_FRAMES (report INTEGER, depth INTEGER, side TEXT, function TEXT, file TEXT, "
+        "line INTEGER, module TEXT);"
         "CREATE TABLE NSYS_RUN (options TEXT NOT NULL, reports INTEGER NOT NULL, kernels INTEGER NOT NULL, "
         "said TEXT NOT NULL);"
         "CREATE TABLE TOOLS_RUN (tool TEXT PRIMARY KEY);");
@@ -156,8 +180,10 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         Statement row = database.prepare("INSERT INTO PROVENANCE VALUES (?1, ?2)");
         row.bind(1, key).bind(2, value).next();
     }
-    Statement program = database.prepare("INSERT INTO PROGRAM VALUES (?1, ?2)");
-    program.bind(1, int64_t{run.exit_code}).bind(2, run.out).next();
+    if (run.exit_code) {
+        Statement program = database.prepare("INSERT INTO PROGRAM VALUES (?1, ?2)");
+        program.bind(1, int64_t{*run.exit_code}).bind(2, run.out).next();
+    }
     const auto ran = [&](const std::string& tool) {
         Statement row = database.prepare("INSERT INTO TOOLS_RUN VALUES (?1)");
         row.bind(1, tool).next();
@@ -174,13 +200,11 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         Statement row = database.prepare("INSERT INTO NCU_METRICS VALUES (?1, ?2, ?3, ?4, ?5)");
         row.bind(1, m.launch).bind(2, m.kernel).bind(3, m.metric).bind(4, m.unit).bind(5, m.number()).next();
     }
-    for (const auto& [tool, reports] : run.sanitizer) {
+    int64_t reports = 0;
+    for (const auto& [tool, found] : run.sanitizer) {
         ran(tool);
-        for (const SanitizerReport& r : reports) {
-            Statement row =
-                database.prepare("INSERT INTO SANITIZER_REPORTS VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-            row.bind(1, tool).bind(2, r.kind).bind(3, r.severity).bind(4, r.function).bind(5, r.file);
-            row.bind(6, r.line).bind(7, r.bytes).bind(8, r.count).next();
+        for (const SanitizerReport& r : found) {
+            write_report(database, tool, r, ++reports, run.sources);
         }
     }
     database.execute("COMMIT");

@@ -36,9 +36,10 @@ struct RunRecord {
     std::vector<std::string> gpu_metrics;  ///< of the sampled metrics, those whose name begins so are kept
     std::vector<NcuMetric> ncu;
     std::map<std::string, std::vector<SanitizerReport>>
-        sanitizer;      ///< by tool; a tool that ran clean has no reports
-    int exit_code = 0;  ///< of the program run by itself
-    std::string out;    ///< its standard output
+        sanitizer;                               ///< by tool; a tool that ran clean has no reports
+    std::map<std::string, std::string> sources;  ///< texts by file name, for the line that a report blames
+    std::optional<int> exit_code;                ///< of the program run by itself
+    std::string out;                             ///< its standard output
     Provenance provenance;
 };
 

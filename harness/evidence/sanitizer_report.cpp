@@ -47,7 +47,9 @@ std::optional<int64_t> errors_in_summary(std::string_view line) {
 }
 
 SanitizerReport report_of(std::string_view kind, std::string_view severity = "error") {
-    return {std::string(kind), std::string(severity), "", "", 0, 0, 1};
+    SanitizerReport report;
+    report.kind = kind, report.severity = severity, report.count = 1;
+    return report;
 }
 
 std::optional<SanitizerReport> memory_headline(std::string_view line) {
@@ -110,7 +112,8 @@ std::string plain_function(std::string_view signature) {
 }
 
 /// Splits "folder/file.cu:10" and whatever follows, and fills in file and line; false if there is no line.
-bool add_file(std::string_view text, SanitizerReport& report, std::string_view& rest) {
+template <class Place>
+bool add_file(std::string_view text, Place& report, std::string_view& rest) {
     for (std::size_t colon = text.find(':'); colon != kNowhere; colon = text.find(':', colon + 1)) {
         const std::size_t end = std::min(text.find_first_not_of("0123456789", colon + 1), text.size());
         if (end == colon + 1) continue;
@@ -141,6 +144,44 @@ void add_place(std::string_view line, SanitizerReport& report) {
         report.function = plain_function(place->substr(0, offset));
         if (const auto where = after(place->substr(offset), " in ")) add_file(*where, report, rest);
     }
+}
+
+/// "and is 5 bytes after the nearest allocation at 0x7fafba800000 of size 400 bytes"
+void add_allocation(std::string_view line, SanitizerReport& report) {
+    const auto allocation = after(line, " the nearest allocation ");
+    if (!allocation || report.allocation_bytes != 0) return;
+    if (const auto size = after(*allocation, " of size ")) report.allocation_bytes = leading_integer(*size);
+    const auto is = after(line, "is ");
+    if (is && line.find(" bytes after ") != kNowhere) report.beyond_bytes = leading_integer(*is);
+}
+
+/// "Host Frame: main in main.cpp:12 [0x9057] in program", "Device Frame: inner(int)+0x50 in file.cu:3". Tools
+/// of 2024 leave out the space behind the colon, and name the module on the next line: "in program".
+void add_frame(std::string_view line, SanitizerReport& report) {
+    const auto without_folders = [](std::string_view path) {
+        return std::string(path.substr(path.find_last_of('/') + 1));
+    };
+    const auto host = after(line, "Host Frame:"), device = after(line, "Device Frame:");
+    if (!host && !device) {
+        const bool names_module = line.starts_with("in ") && !report.frames.empty() &&
+                                  report.frames.back().on_host && report.frames.back().module.empty();
+        if (names_module) report.frames.back().module = without_folders(line.substr(3));
+        return;
+    }
+    SanitizerFrame frame;
+    frame.on_host = host.has_value();
+    std::string text = trim(host ? *host : *device);
+    if (const std::size_t address = text.find("[0x"); address != std::string::npos) {
+        const auto in = after(std::string_view(text).substr(address), "] in ");
+        if (in) frame.module = without_folders(*in);
+        text = trim(text.substr(0, address));
+    }
+    std::string_view rest;
+    const std::size_t in = text.rfind(" in ");
+    if (in != std::string::npos && add_file(std::string_view(text).substr(in + 4), frame, rest))
+        text = text.substr(0, in);
+    frame.function = frame.on_host ? text : plain_function(text.substr(0, text.find("+0x")));
+    report.frames.push_back(std::move(frame));
 }
 
 void add_to(std::vector<SanitizerReport>& reports, const SanitizerReport& report) {
@@ -192,6 +233,8 @@ SanitizerOutput parse_sanitizer_output(std::string_view text) {
             close();
         } else if (open) {
             add_place(line, *open);
+            add_allocation(line, *open);
+            add_frame(line, *open);
         }
     }
     close();

@@ -8,6 +8,15 @@
 
 namespace lab {
 
+/// A step of the way to a problem: through device functions, or through the host's to the launch or call.
+struct SanitizerFrame {
+    bool on_host = false;
+    std::string function;  ///< short name on the device, as printed on the host; empty if unknown
+    std::string file;      ///< file name without folders; empty without line information
+    int64_t line = 0;      ///< 0 if unknown
+    std::string module;    ///< the binary or library of a host frame, without folders
+};
+
 /// One kind of problem at one place; `count` says how often it was reported there.
 struct SanitizerReport {
     /// "Invalid __global__ read", "Race", "Uninitialized __global__ memory read", "Leak", "API cudaError...",
@@ -19,6 +28,10 @@ struct SanitizerReport {
     int64_t line = 0;      ///< 0 if unknown
     int64_t bytes = 0;     ///< size of the access, or of the leak; 0 if it has none
     int64_t count = 0;
+    int64_t allocation_bytes = 0;  ///< size of the allocation nearest to a bad address; 0 if none is named
+    int64_t beyond_bytes = 0;  ///< how far past that allocation's end, of the first thread reported; else 0
+    std::vector<SanitizerFrame> frames =
+        {};  ///< of the first one reported: innermost first, device then host
 };
 
 struct SanitizerOutput {

@@ -49,7 +49,8 @@ void record(const Course& course, const Wanted& wanted, const fs::path& binary) 
     const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
     const TemporaryFolder scratch;
     const fs::path report = scratch.path() / "run.nsys-rep";
-    const RunRecord run = record_program(program, binary, {report, true}, announce_to_terminal);
+    RunRecord run = record_program(program, binary, {report, true}, announce_to_terminal);
+    run.sources = course.sources_of(program);
     const fs::path evidence = folder / program.evidence_name;
     write_evidence(run, evidence);
     if (wanted.keep_report) replace_file(report, fs::path(evidence).replace_extension(".nsys-rep"));

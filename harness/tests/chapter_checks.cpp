@@ -20,6 +20,7 @@ namespace lab {
 namespace {
 
 constexpr std::size_t kMostChangedLines = 60;
+constexpr std::uintmax_t kMostBytes = 1'500'000;  ///< of one evidence file: room for 10,000 copies
 
 /// A chapter and where it lies, and whether a draft has shown any gap.
 struct Checked {
@@ -72,7 +73,7 @@ void check_findings(const Checked& checked, const Case& both) {
     }
     for (const Program& program : both.programs)
         for (const Program& recorded : all_recordings(program))
-            CHECK(fs::file_size(course.evidence_of(recorded)) < 200'000);
+            CHECK(fs::file_size(course.evidence_of(recorded)) < kMostBytes);
     const Evidence first = open_recorded(course, both.programs[0]);
     const Evidence second = open_recorded(course, both.programs[1]);
     for (const FindingRow& row : judge_case(both, first, second)) {

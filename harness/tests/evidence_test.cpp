@@ -65,6 +65,25 @@ void require_same_analysis(const Evidence& a, const Evidence& b) {
 
 }  // namespace
 
+TEST_CASE("evidence: a report of compute-sanitizer keeps its frames and the line that it blames") {
+    const Store store;
+    RunRecord run = whole_run();
+    SanitizerReport& report = run.sanitizer["memcheck"][0];
+    report.frames = {{false, "outer", "faults.cu", 9, ""}, {true, "main", "", 0, "faults"}};
+    report.allocation_bytes = 400, report.beyond_bytes = 1;
+    run.sources["faults.cu"] = "// one\n// two\n\n\n    out[i] = x[i + 2];  \n";
+    write_evidence(run, store.path);
+    const Evidence evidence = Evidence::open(store.path);
+    CHECK(answer(evidence, "SELECT source FROM SANITIZER_REPORTS") == "out[i] = x[i + 2];");
+    CHECK(answer(evidence, "SELECT allocation_bytes + beyond_bytes FROM SANITIZER_REPORTS") == "401");
+    CHECK(answer(evidence, "SELECT COUNT(*) FROM SANITIZER_FRAMES JOIN SANITIZER_REPORTS ON id = report") ==
+          "2");
+    CHECK(answer(evidence, "SELECT function FROM SANITIZER_FRAMES WHERE side = 'host'") == "main");
+    run.sources.clear();
+    write_evidence(run, store.path);
+    CHECK(answer(Evidence::open(store.path), "SELECT source FROM SANITIZER_REPORTS").empty());
+}
+
 TEST_CASE("evidence of a real export gives the same answers in a small file") {
     const Store store;
     write_evidence(whole_run(), store.path);
@@ -106,16 +125,20 @@ TEST_CASE("evidence knows which tools looked, also those that found nothing") {
     for (const char* tool : {"initcheck", "synccheck", "", "NSYS"}) CHECK_FALSE(evidence.was_run(tool));
 }
 
+TEST_CASE("evidence of a program that did not run by itself has no exit code") {
+    const Store store;
+    RunRecord run = whole_run();
+    run.exit_code.reset();
+    write_evidence(run, store.path);
+    CHECK_FALSE(Evidence::open(store.path).exit_code());
+}
+
 TEST_CASE("evidence without nsys has no trace, and says so") {
     const Store store;
-    write_evidence({.nsys = {},
-                    .gpu_metrics = {},
-                    .ncu = {},
-                    .sanitizer = {},
-                    .exit_code = 0,
-                    .out = "",
-                    .provenance = {{"gpu", "x"}}},
-                   store.path);
+    RunRecord run;
+    run.exit_code = 0;
+    run.provenance["gpu"] = "x";
+    write_evidence(run, store.path);
     const Evidence evidence = Evidence::open(store.path);
     CHECK_FALSE(evidence.has_trace());
     CHECK_FALSE(evidence.was_run("nsys"));

@@ -184,6 +184,54 @@ TEST_CASE("the place of a report, as earlier tools wrote it") {
     CHECK(race.line == 41);
 }
 
+TEST_CASE("the nearest allocation, and how far past its end") {
+    const SanitizerOutput read = parse_sanitizer_output(sample("oob_memcheck"));
+    REQUIRE_FALSE(read.reports.empty());
+    CHECK(read.reports[0].kind == "Invalid __global__ read");
+    CHECK(read.reports[0].allocation_bytes == 400);
+    CHECK(read.reports[0].beyond_bytes == 1);  // of the first thread; the second is 5 bytes past
+    for (const SanitizerReport& report : read.reports)
+        if (report.kind == "Leak") CHECK(report.allocation_bytes == 0);
+}
+
+TEST_CASE("frames of the host and of the device are kept, innermost first") {
+    const SanitizerOutput real = parse_sanitizer_output(sample("oob_memcheck"));
+    REQUIRE(real.reports[0].frames.size() == 1);
+    CHECK(real.reports[0].frames[0].on_host);
+    CHECK(real.reports[0].frames[0].function == "main");
+    CHECK(real.reports[0].frames[0].module == "faults");
+    const auto leak = std::find_if(real.reports.begin(), real.reports.end(),
+                                   [](const SanitizerReport& r) { return r.kind == "Leak"; });
+    REQUIRE(leak != real.reports.end());
+    REQUIRE(leak->frames.size() == 2);
+    CHECK(leak->frames[0].function == "cudaMalloc");
+
+    const SanitizerOutput read = parse_sanitizer_output(
+        output({"Invalid __global__ write of size 4 bytes", "    at inner(int *)+0x50 in a.cu:3",
+                "    Device Frame: void outer<float>(T1 *)+0x30 in dir/a.cu:16",
+                "    Saved host backtrace up to driver entry point at kernel launch time",
+                "        Host Frame: run(int, char**) in /src/run.cpp:26 [0x9057] in lib/librun.so",
+                "        Host Frame:__cudart803 [0xfccb]", "               in program",
+                "        Host Frame: [0x2774ec]", "               in /usr/lib/libcuda.so.1"},
+               1));
+    const std::vector<SanitizerFrame>& frames = read.reports[0].frames;
+    REQUIRE(frames.size() == 4);
+    CHECK_FALSE(frames[0].on_host);
+    CHECK(frames[0].function == "outer");
+    CHECK(frames[0].file == "a.cu");
+    CHECK(frames[0].line == 16);
+    CHECK(frames[1].function == "run(int, char**)");
+    CHECK(frames[1].file == "run.cpp");
+    CHECK(frames[1].line == 26);
+    CHECK(frames[1].module == "librun.so");
+    CHECK(frames[2].function == "__cudart803");
+    CHECK(frames[2].module == "program");
+    CHECK(frames[3].function.empty());
+    CHECK(frames[3].module == "libcuda.so.1");
+    CHECK(read.reports[0].function == "inner");
+    CHECK(read.reports[0].line == 3);
+}
+
 TEST_CASE("a kernel has one name, however its signature reads") {
     for (const std::string signature :
          {"add(int *)", "void add<float>(T1 *, unsigned long)", "(anonymous namespace)::add(int *)",
