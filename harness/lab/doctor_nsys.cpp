@@ -43,16 +43,25 @@ void examine_trace(const Examination& x, Check& check, const fs::path& exported)
                               kKernel, kRange));
 }
 
+/// Streams of events that no importer has made a report of.
+std::vector<fs::path> unfinished_in(const fs::path& folder) {
+    std::vector<fs::path> streams;
+    for (const auto& entry : fs::directory_iterator(folder))
+        if (entry.path().extension() == ".qdstrm") streams.push_back(entry.path());
+    return streams;
+}
+
 /// Records the probe; true if there is a report.
 bool record(const Examination& x, Check& check, const fs::path& binary, const fs::path& report) {
-    const fs::path unfinished = fs::path(report).replace_extension(".qdstrm");
-    fs::create_directories(report.parent_path());
-    for (const fs::path& old : {report, unfinished}) fs::remove(old);
+    const fs::path folder = report.parent_path();
+    fs::create_directories(folder);
+    fs::remove(report);
+    for (const fs::path& old : unfinished_in(folder)) fs::remove(old);
     std::vector<std::string> words = nsys_command(*nsys(), x.word(report));
     words.push_back(x.word(binary));
     const Outcome outcome = x.run_shown(check, words);
     if (!outcome.timed_out && !outcome.signal && fs::exists(report)) return true;
-    if (!outcome.timed_out && fs::exists(unfinished))
+    if (!outcome.timed_out && !unfinished_in(folder).empty())
         examine_importer(x, check, outcome);
     else
         x.fail_by_words(check, outcome, "nsys_hangs",

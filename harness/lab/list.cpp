@@ -4,7 +4,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/process.h"
 #include "core/table.h"
 #include "evidence/tools.h"
 #include "lab/command.h"
@@ -16,7 +15,7 @@ namespace {
 
 /// Whether the chapter runs live here, by looking for what it needs; ./lab doctor tries it out.
 std::string open_here(const Chapter& chapter) {
-    if (!find_program("nvidia-smi")) return "on recorded evidence";
+    if (!nvidia_smi()) return "on recorded evidence";
     const std::map<std::string, const std::optional<std::filesystem::path>&> tools{
         {"nsys", nsys()}, {"ncu", ncu()}, {"compute-sanitizer", compute_sanitizer()}};
     for (const std::string& need : chapter.needs)

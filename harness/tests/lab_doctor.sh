@@ -24,6 +24,17 @@ platform() { # bare, container, wsl2
 # What is printed about one tool.
 about() { sed -n "/^  .* $1  /,/ more: /p" <<<"$out"; }
 
+# What the rest of PATH holds cannot be hidden.
+hidden() { # tools
+    local tool
+    for tool in "$@"; do
+        if command -v "$tool" >/dev/null; then
+            skip "$tool is here and cannot be hidden"
+            return 1
+        fi
+    done
+}
+
 # A tool in a mode, on a platform: what is printed of it must hold each of the texts.
 expect_broken() { # platform, tool, mode, texts
     local tool=${2/nvidia-smi/gpu} said text
@@ -34,7 +45,9 @@ expect_broken() { # platform, tool, mode, texts
     exits 1
     said=$(about "$tool")
     check 'is said to be broken' contains "$said" "✗ broken     $tool "
-    for text in "${@:4}" 'to do: ' 'unaffected: ' 'docs/setup.md#'; do check "says '$text'" contains "$said" "$text"; done
+    for text in "${@:4}" 'to do: ' 'unaffected: ' 'docs/setup.md#'; do
+        check "says '$text'" contains "$said" "$text"
+    done
     prints 'do what the first'
     mode whole "$2" works
 }
@@ -118,7 +131,8 @@ compiler() {
     topic='nvcc'
     on whole
     rm -rf build
-    expect_broken bare nvcc broken 'does not support the host compiler' 'NVCC_PREPEND_FLAGS' '#nvcc-refuses-the-host-compiler'
+    expect_broken bare nvcc broken 'does not support the host compiler' 'NVCC_PREPEND_FLAGS' \
+        '#nvcc-refuses-the-host-compiler'
     expect_broken container nvcc old 'CUDA 11.8 is older than 12.4' 'use an image of CUDA 12.4 or later'
     expect_broken bare nvcc old 'install a toolkit from' '#a-tool-is-too-old'
 }
@@ -143,6 +157,7 @@ profiler() {
 missing() {
     topic='a tool is missing'
     on no_nsys
+    hidden nsys ncu compute-sanitizer || return
     platform bare
     try doctor
     exits 0
@@ -153,7 +168,7 @@ missing() {
     platform container
     try doctor
     exits 0
-    check 'in a container otherwise' contains "$(about nsys)" 'apt-get update && apt-get install cuda-nsight-systems-13-0'
+    check 'in a container otherwise' contains "$(about nsys)" 'apt-get update && apt-get install cuda-nsight-systems'
     check 'nor the sanitizer' contains "$(about compute-sanitizer)" 'apt-get install cuda-sanitizer-13-0'
 }
 
@@ -161,6 +176,7 @@ missing() {
 profiler_of_another_package() {
     topic="nsys, only inside ncu's package"
     on no_nsys
+    hidden nsys || return
     cp harness/tests/fake_tools/{ncu,compute-sanitizer} "$temporary/no_nsys/"
     local host=$temporary/root/opt/nvidia/nsight-compute/2025.3.1/host
     platform container
@@ -245,6 +261,7 @@ noexec_folder() {
 nothing_here() {
     topic='no GPU, no tools'
     on nothing
+    hidden nvidia-smi nvcc nsys ncu compute-sanitizer || return
     local where
     for where in bare container; do
         platform "$where"
@@ -300,5 +317,5 @@ as_json() {
     mode whole ncu works
 }
 
-run_parts healthy missing driver compiler profiler profiler_of_another_package counters sanitizer noexec_folder nothing_here \
-    as_json
+run_parts healthy missing driver compiler profiler profiler_of_another_package counters sanitizer noexec_folder \
+    nothing_here as_json
