@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/platform.h"
 #include "core/text.h"
 
 namespace lab {
@@ -25,11 +26,12 @@ std::vector<int> numbers_in(const std::string& name) {
     return numbers;
 }
 
-/// Folders below `base`, the newest version first: cuda-13.0 before cuda-9.2.
-std::vector<fs::path> newest_first(const fs::path& base) {
+/// Folders below `base` whose names begin so, the newest version first: cuda-13.0 before cuda-9.2.
+std::vector<fs::path> newest_first(const fs::path& base, const std::string& beginning = "") {
     std::vector<fs::path> folders;
     std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(base, ignored)) folders.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(base, ignored))
+        if (entry.path().filename().string().rfind(beginning, 0) == 0) folders.push_back(entry.path());
     std::sort(folders.begin(), folders.end(), [](const fs::path& a, const fs::path& b) {
         return numbers_in(a.filename().string()) > numbers_in(b.filename().string());
     });
@@ -43,33 +45,49 @@ std::optional<fs::path> find_tool(const std::string& name, const std::vector<fs:
     return std::nullopt;
 }
 
-std::vector<fs::path> below(const std::string& base, const std::vector<std::string>& inside) {
+void append(std::vector<fs::path>& paths, const std::vector<fs::path>& more) {
+    paths.insert(paths.end(), more.begin(), more.end());
+}
+
+std::vector<fs::path> below(const std::vector<fs::path>& folders, const std::vector<std::string>& inside) {
     std::vector<fs::path> paths;
-    for (const fs::path& folder : newest_first(base))
+    for (const fs::path& folder : folders)
         for (const std::string& i : inside) paths.push_back(folder / i);
     return paths;
 }
 
+std::vector<fs::path> toolkits() {
+    std::vector<fs::path> folders{on_this_machine("/usr/local/cuda")};
+    append(folders, newest_first(on_this_machine("/usr/local"), "cuda-"));
+    return folders;
+}
+
+/// Installations of a tool that have a folder of their own: NVIDIA's packages, a toolkit's, the
+/// distribution's.
+std::vector<fs::path> installations(const std::string& tool) {
+    std::vector<fs::path> folders = newest_first(on_this_machine("/opt/nvidia/" + tool));
+    append(folders, newest_first(on_this_machine("/opt/nvidia/" + tool + "-cli")));
+    for (const fs::path& toolkit : toolkits()) append(folders, newest_first(toolkit, tool + "-"));
+    folders.push_back(on_this_machine("/usr/lib/" + tool));
+    return folders;
+}
+
 std::vector<fs::path> in_toolkit(const std::string& name) {
-    std::vector<fs::path> paths{"/usr/local/cuda/bin/" + name};
-    for (const fs::path& folder : newest_first("/usr/local"))
-        if (folder.filename().string().rfind("cuda-", 0) == 0) paths.push_back(folder / "bin" / name);
-    return paths;
+    return below(toolkits(), {"bin/" + name, name + "/" + name});
 }
 
 std::vector<fs::path> nsys_places() {
     std::vector<fs::path> places = in_toolkit("nsys");
-    for (const fs::path& p : below("/opt/nvidia/nsight-systems", {"bin/nsys", "target-linux-x64/nsys"}))
-        places.push_back(p);
-    for (const fs::path& p : below("/opt/nvidia/nsight-compute",
-                                   {"host/target-linux-x64/nsys", "host/target-linux-sbsa-armv8/nsys"}))
-        places.push_back(p);
+    append(places, below(installations("nsight-systems"),
+                         {"bin/nsys", "target-linux-x64/nsys", "target-linux-sbsa-armv8/nsys"}));
+    append(places, below(installations("nsight-compute"),
+                         {"host/target-linux-x64/nsys", "host/target-linux-sbsa-armv8/nsys"}));
     return places;
 }
 
 std::vector<fs::path> ncu_places() {
     std::vector<fs::path> places = in_toolkit("ncu");
-    for (const fs::path& p : below("/opt/nvidia/nsight-compute", {"ncu"})) places.push_back(p);
+    append(places, below(installations("nsight-compute"), {"ncu"}));
     return places;
 }
 
@@ -77,15 +95,25 @@ std::vector<fs::path> ncu_places() {
 
 const std::optional<GpuInfo>& gpu() {
     static const std::optional<GpuInfo> found = []() -> std::optional<GpuInfo> {
-        const auto smi = find_program("nvidia-smi");
-        if (!smi) return std::nullopt;
-        const Outcome outcome = run(
-            {.words = {smi->string(), "--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"},
-             .limit = std::chrono::seconds(20)});
-        const std::vector<std::string> cells = split(split(outcome.out, '\n')[0], ',');
-        if (outcome.exit_code != 0 || cells.size() != 3) return std::nullopt;
-        return GpuInfo{trim(cells[0]), trim(cells[1]), trim(cells[2])};
+        if (!nvidia_smi()) return std::nullopt;
+        return read_gpu(run({.words = gpu_query(*nvidia_smi()), .limit = std::chrono::seconds(20)}));
     }();
+    return found;
+}
+
+std::vector<std::string> gpu_query(const fs::path& smi) {
+    return {smi.string(), "--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"};
+}
+
+std::optional<GpuInfo> read_gpu(const Outcome& answer) {
+    const std::vector<std::string> cells = split(split(answer.out, '\n')[0], ',');
+    if (answer.exit_code != 0 || cells.size() != 3) return std::nullopt;
+    return GpuInfo{trim(cells[0]), trim(cells[1]), trim(cells[2])};
+}
+
+const std::optional<fs::path>& nvidia_smi() {
+    static const auto found = find_tool("nvidia-smi", {on_this_machine("/usr/lib/wsl/lib/nvidia-smi"),
+                                                       on_this_machine("/usr/local/nvidia/bin/nvidia-smi")});
     return found;
 }
 
@@ -109,8 +137,28 @@ const std::optional<fs::path>& compute_sanitizer() {
     return found;
 }
 
-std::string version_of(const fs::path& tool) {
-    const Outcome outcome = run({.words = {tool.string(), "--version"}, .limit = std::chrono::seconds(20)});
+bool comes_with_ncu(const fs::path& nsys_path) {
+    std::error_code ignored;
+    const std::string whole = fs::weakly_canonical(nsys_path, ignored).string();
+    return whole.find("/nsight-compute") != std::string::npos ||
+           whole.find("/NsightCompute") != std::string::npos;
+}
+
+std::vector<fs::path> importers_of(const fs::path& nsys_path) {
+    std::error_code ignored;
+    // .../bin/nsys and .../target-linux-x64/nsys have theirs in .../host-linux-x64, ncu's in
+    // .../linux-desktop-glibc_2_11_3-x64.
+    const fs::path around = fs::weakly_canonical(nsys_path, ignored).parent_path().parent_path();
+    std::vector<fs::path> folders = newest_first(around, "host-linux-");
+    append(folders, newest_first(around, "linux-desktop-"));
+    std::vector<fs::path> importers;
+    for (const fs::path& candidate : below(folders, {"QdstrmImporter"}))
+        if (fs::is_regular_file(candidate, ignored)) importers.push_back(candidate);
+    return importers;
+}
+
+std::string version_of(const fs::path& tool, std::chrono::seconds limit) {
+    const Outcome outcome = run({.words = {tool.string(), "--version"}, .limit = limit});
     std::string before;
     for (const std::string& line : split(outcome.out, '\n')) {
         for (const std::string& word : split(line, ' ')) {

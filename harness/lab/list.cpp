@@ -5,7 +5,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/process.h"
 #include "core/table.h"
 #include "evidence/tools.h"
 #include "lab/command.h"
@@ -17,7 +16,7 @@ namespace {
 
 /// Whether the chapter runs live here, by looking for what it needs; ./lab doctor tries it out.
 std::string open_here(const Chapter& chapter) {
-    if (!find_program("nvidia-smi"))
+    if (!nvidia_smi())
         return chapter.draft ? "a draft: nothing is recorded yet, and there is no GPU here"
                              : "on recorded evidence";
     const std::map<std::string, const std::optional<std::filesystem::path>&> tools{
@@ -30,7 +29,7 @@ std::string open_here(const Chapter& chapter) {
 
 /// The first chapter that there is something to see of.
 const Chapter& first_to_start(const std::vector<Chapter>& chapters) {
-    const bool live = find_program("nvidia-smi").has_value();
+    const bool live = nvidia_smi().has_value();
     const auto at =
         std::find_if(chapters.begin(), chapters.end(), [&](const Chapter& c) { return live || !c.draft; });
     return at == chapters.end() ? chapters.front() : *at;

@@ -322,6 +322,7 @@ TEST_CASE("doctor, where every tool works") {
     {
         HandMadeExport made(copy.root() / "harness/doctor/probe.sqlite");
         made.launch(0, {.start = 10, .end = 20, .correlation = 1, .name = "count_up"});
+        made.add(HandMadeExport::RangeRow{.start = 0, .end = 30, .name = "doctor"});
     }
     const Json doctor = json_of(run_lab({"doctor", "--json"}, copy.root(), copy.with_fake_tools()));
     CHECK(doctor.at("checks").size() == 5);
@@ -329,6 +330,13 @@ TEST_CASE("doctor, where every tool works") {
         INFO(tool.dump());
         CHECK(tool.at("state") == "works");
         CHECK(tool.at("remedy") == "");
+        CHECK(tool.at("reason") == "");
+        CHECK(names_in(tool) == Names{"failure", "found", "name", "path", "reason", "remedy", "section",
+                                      "state", "still_works", "tried", "version"});
+        CHECK_FALSE(tool.at("version") == "");
+        CHECK_FALSE(tool.at("path") == "");
     }
+    CHECK(names_in(doctor) == Names{"chapters", "checks", "platform", "remarks"});
+    CHECK(names_in(doctor.at("platform")) == Names{"because", "kind", "name", "root"});
     CHECK(doctor.at("chapters")[0] == Json{{"chapter", "ch05_streams"}, {"lacks", Json::array()}});
 }

@@ -103,7 +103,7 @@ can_mount() {
 # covered if need be. False, and nothing is run, where that cannot be done.
 try_without() { # tools, comma-separated; then the words of lab
     local places=() place tool there=''
-    for place in /usr/local/cuda* /opt/nvidia; do
+    for place in /usr/local/cuda* /usr/local/nvidia /opt/nvidia /usr/lib/nsight-* /usr/lib/wsl; do
         if [[ -d $place && ! -L $place ]]; then places+=("$place"); fi
     done
     for tool in ${1//,/ }; do

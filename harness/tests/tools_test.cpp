@@ -42,6 +42,39 @@ TEST_CASE("tools: no version is no version") {
     CHECK_THROWS_AS((void)version_of("/no/such/tool"), Error);
 }
 
+TEST_CASE("tools: nvidia-smi's answer is a GPU, or none") {
+    const auto answer = [](const std::string& out, int exit_code) {
+        return Outcome{.exit_code = exit_code, .signal = 0, .timed_out = false, .out = out, .err = ""};
+    };
+    const auto gpu = read_gpu(answer("NVIDIA H200, 580.159.04, 9.0\nNVIDIA H200, 580.159.04, 9.0\n", 0));
+    REQUIRE(gpu);
+    CHECK(gpu->name == "NVIDIA H200");
+    CHECK(gpu->driver == "580.159.04");
+    CHECK(gpu->compute_capability == "9.0");
+    CHECK_FALSE(read_gpu(answer("No devices were found\n", 6)));
+    CHECK_FALSE(read_gpu(answer("NVIDIA H200, 580.159.04, 9.0\n", 9)));
+    CHECK_FALSE(read_gpu(answer("", 0)));
+}
+
+TEST_CASE("tools: an nsys knows the importer beside it, and whose package it is in") {
+    const TemporaryFolder folder;
+    const auto file = [&](const char* path) {
+        write_file(folder.path() / path, "");
+        return folder.path() / path;
+    };
+    const fs::path own = file("nsight-systems/2025.3.2/target-linux-x64/nsys");
+    const fs::path host = file("nsight-systems/2025.3.2/host-linux-x64/QdstrmImporter");
+    const fs::path link = folder.path() / "nsys";
+    fs::create_symlink(own, link);
+    CHECK_FALSE(comes_with_ncu(link));
+    CHECK(importers_of(link) == std::vector<fs::path>{fs::canonical(host)});
+    const fs::path lent = file("nsight-compute/2025.3.1/host/target-linux-x64/nsys");
+    CHECK(importers_of(lent).empty());
+    (void)file("nsight-compute/2025.3.1/host/linux-desktop-glibc_2_11_3-x64/QdstrmImporter");
+    CHECK(importers_of(lent).size() == 1);
+    CHECK(comes_with_ncu(lent));
+}
+
 TEST_CASE("tools: what is found can be run") {
     for (const auto& tool : {nvcc(), nsys(), ncu(), compute_sanitizer()})
         if (tool) CHECK(fs::is_regular_file(*tool));
