@@ -20,7 +20,7 @@ Evidence real(const char* name) {
 struct Toolbox {
     TemporaryFolder folder;
     RunRecord run;
-    Toolbox() { run.provenance["gpu"] = "NVIDIA H200"; }
+    Toolbox() { run.provenance["gpu"] = "NVIDIA H200", run.exit_code = 0; }
     [[nodiscard]] Evidence evidence() const {
         fs::remove(folder.path() / "evidence.sqlite");
         write_evidence(run, folder.path() / "evidence.sqlite");

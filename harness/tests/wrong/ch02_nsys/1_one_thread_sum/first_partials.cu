@@ -1,0 +1,80 @@
+// Wrong answer to one_thread_sum: the kernel that is there already is used again, with one block. Its stride
+// is that of the whole grid, so each thread takes one partial sum, and the other 1,024 are never added.
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <random>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kBlocks = 1280, kThreads = 256;
+
+/// One partial sum a block: a grid-stride loop, then a tree in shared memory.
+__global__ void partial_reduce(const float* x, size_t count, float* partial) {
+    __shared__ float tree[kThreads];
+    float sum = 0;
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
+        sum += x[i];
+    tree[threadIdx.x] = sum;
+    for (int half = kThreads / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) partial[blockIdx.x] = tree[0];
+}
+
+/// Queues the sum of `count` numbers on the device. `partial` has room for kBlocks of them.
+void queue_sum(const float* x, size_t count, [[maybe_unused]] float* partial, float* sum) {
+    partial_reduce<<<kBlocks, kThreads>>>(x, count, partial);
+    partial_reduce<<<1, kThreads>>>(partial, kBlocks, sum);
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Sums many arrays of random numbers on the GPU, one after the other.");
+    const size_t count = options.integer("--count", 500'003, 1, 100'000'000, "numbers in an array");
+    const size_t arrays = options.integer("--arrays", 50, 1, 1'000, "arrays");
+    options.done();
+    require_gpu((arrays * (count + 1) + kBlocks) * sizeof(float));
+
+    const auto x = pinned_array<float>(arrays * count), sums = pinned_array<float>(arrays);
+    const auto expected = std::make_unique<double[]>(arrays);
+    std::mt19937 random(21);
+    for (size_t i = 0; i < arrays * count; ++i) {
+        x[i] = static_cast<float>((random() >> 8) + 1) / (1 << 24);
+        expected[i / count] += x[i];
+    }
+    const auto device_x = device_array<float>(arrays * count), partial = device_array<float>(kBlocks),
+               device_sums = device_array<float>(arrays);
+    CUDA_CHECK(cudaMemcpy(device_x.get(), x.get(), arrays * count * sizeof(float), cudaMemcpyHostToDevice));
+
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        queue_sum(device_x.get(), count, partial.get(), device_sums.get());
+        // Nothing of this may pass for an answer: four bytes of 0xFF are a NaN.
+        CUDA_CHECK(cudaMemset(partial.get(), 0xFF, kBlocks * sizeof(float)));
+        CUDA_CHECK(cudaMemset(device_sums.get(), 0xFF, arrays * sizeof(float)));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    {
+        nvtx3::scoped_range range{"sum"};
+        for (size_t array = 0; array < arrays; ++array)
+            queue_sum(&device_x[array * count], count, partial.get(), &device_sums[array]);
+        CUDA_CHECK(cudaGetLastError());
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    CUDA_CHECK(cudaMemcpy(sums.get(), device_sums.get(), arrays * sizeof(float), cudaMemcpyDeviceToHost));
+
+    size_t wrong = 0, worst = 0;
+    const auto error = [&](size_t array) {
+        return std::fabs(sums[array] - expected[array]) / expected[array];
+    };
+    for (size_t array = 0; array < arrays; ++array) {
+        wrong += !(error(array) <= 1e-4);
+        if (!(error(array) <= error(worst))) worst = array;
+    }
+    std::printf("sum of array %zu: expected %.1f, found %.1f; %zu of %zu sums wrong\n", worst,
+                expected[worst], sums[worst], wrong, arrays);
+    return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,151 @@
+// Wrong answer to sleeping_tensor_cores: the matrices are turned into half precision, and so is the sum,
+// which counts in steps of two where it is largest.
+#include <cublas_v2.h>
+#include <cuda_fp16.h>
+#include <curand.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cub/device/device_segmented_radix_sort.cuh>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx_colour.hpp"
+#include "common/options.hpp"
+
+constexpr nvtx3::rgb kGrey{153, 153, 153}, kOrange{230, 159, 0}, kBlue{86, 180, 233}, kGreen{0, 158, 115};
+
+/// TF32 keeps ten binary digits behind the first: without the others a factor is at most 2^-10 smaller, and a
+/// product of two, or a sum of such products, at most 2^-9.
+constexpr double kTolerance = 1.0 / 512;
+
+template <class From, class To>
+__global__ void convert(const From* from, To* to, size_t count) {
+    for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < count;
+         i += size_t{gridDim.x} * blockDim.x)
+        to[i] = static_cast<To>(static_cast<float>(from[i]));
+}
+
+/// cuBLAS and cuRAND report errors in types of their own; in both, 0 is success.
+template <class Status>
+void require(Status status, const char* call) {
+    if (static_cast<int>(status) == 0) return;
+    std::fprintf(stderr, "%s failed with status %d\n", call, static_cast<int>(status));
+    std::exit(1);
+}
+
+/// Does `work` in an NVTX range of this name and colour.
+template <class Work>
+void in_range(const char* name, nvtx3::rgb colour, Work work) {
+    nvtx3::scoped_range range{name, colour};
+    work();
+}
+
+std::vector<float> copied_down(const float* device, size_t count) {
+    std::vector<float> host(count);
+    CUDA_CHECK(cudaMemcpy(host.data(), device, count * sizeof(float), cudaMemcpyDeviceToHost));
+    return host;
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Multiplies two matrices of random numbers, the rows of the first sorted.");
+    const int n = static_cast<int>(options.integer("--size", 10'000, 1, 40'000, "rows, and columns"));
+    options.done();
+    const size_t count = size_t{1} * n * n, bytes_of_libraries = 100'000'000;
+    require_gpu(count * (4 * sizeof(float) + 3 * sizeof(__half)) + bytes_of_libraries);
+
+    const auto a = device_array<float>(count), spare = device_array<float>(count),
+               b = device_array<float>(count), c = device_array<float>(count);
+    cub::DoubleBuffer<float> rows(a.get(), spare.get());  // the sort goes to and fro between the two
+    std::vector<int> row_starts(n + 1);
+    for (int row = 0; row <= n; ++row) row_starts[row] = row * n;
+    const auto starts = device_array<int>(n + 1);
+    CUDA_CHECK(cudaMemcpy(starts.get(), row_starts.data(), (n + 1) * sizeof(int), cudaMemcpyHostToDevice));
+
+    curandGenerator_t generator = nullptr;
+    require(curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_PHILOX4_32_10), "curandCreateGenerator");
+    require(curandSetPseudoRandomGeneratorSeed(generator, 2), "curandSetPseudoRandomGeneratorSeed");
+    cublasHandle_t blas = nullptr;
+    require(cublasCreate(&blas), "cublasCreate");
+
+    const auto draw = [&] {  // the same numbers each time, from above 0 to 1
+        require(curandSetGeneratorOffset(generator, 0), "curandSetGeneratorOffset");
+        require(curandGenerateUniform(generator, rows.Current(), count), "curandGenerateUniform");
+        require(curandGenerateUniform(generator, b.get(), count), "curandGenerateUniform");
+    };
+    size_t scratch_bytes = 0;
+    const auto sort = [&](void* scratch) {  // given none, it only says how much it needs
+        CUDA_CHECK(cub::DeviceSegmentedRadixSort::SortKeys(
+            scratch, scratch_bytes, rows, static_cast<int>(count), n, starts.get(), starts.get() + 1));
+    };
+    sort(nullptr);
+    const auto scratch = device_array<char>(scratch_bytes);
+    const auto half_a = device_array<__half>(count), half_b = device_array<__half>(count),
+               half_c = device_array<__half>(count);
+    const auto multiply = [&] {  // cuBLAS counts by columns: it sees transposed matrices, so the order turns
+        constexpr int kBlocks = 1280, kThreads = 256;
+        const __half one = 1.0f, zero = 0.0f;
+        convert<<<kBlocks, kThreads>>>(rows.Current(), half_a.get(), count);
+        convert<<<kBlocks, kThreads>>>(b.get(), half_b.get(), count);
+        require(cublasHgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, half_b.get(), n, half_a.get(), n,
+                            &zero, half_c.get(), n),
+                "cublasHgemm");
+        convert<<<kBlocks, kThreads>>>(half_c.get(), c.get(), count);
+        CUDA_CHECK(cudaGetLastError());
+    };
+
+    std::vector<float> drawn;
+    in_range("warm-up", kGrey, [&] {
+        draw();
+        drawn = copied_down(rows.Current(), count);
+        sort(scratch.get());
+        multiply();
+        // All bits set is not a number: what is not computed again cannot pass for right.
+        CUDA_CHECK(cudaMemset(c.get(), 0xFF, count * sizeof(float)));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    });
+
+    const auto start = std::chrono::steady_clock::now();
+    in_range("step", kGrey, [&] {
+        in_range("init", kOrange, draw);
+        in_range("sort", kBlue, [&] { sort(scratch.get()); });
+        in_range("dot", kGreen, multiply);
+        CUDA_CHECK(cudaDeviceSynchronize());
+    });
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+
+    // All rows by C·v = A·(B·v) for random signs v, where what a row's numbers are off by adds up like their
+    // squares; then one row number by number.
+    const std::vector<float> sorted = copied_down(rows.Current(), count), right = copied_down(b.get(), count),
+                             product = copied_down(c.get(), count);
+    std::mt19937 random(2);
+    std::vector<double> signs(n), right_signs(n);
+    for (double& sign : signs) sign = random() % 2 ? 1 : -1;
+    for (int k = 0; k < n; ++k)
+        right_signs[k] = std::inner_product(signs.begin(), signs.end(), &right[size_t{1} * k * n], 0.0);
+    size_t wrong_rows = 0;
+    for (size_t first = 0; first < count; first += n) {
+        double lost = 0, expected = 0, found = 0, squares = 0;
+        for (int i = 0; i < n; ++i) {
+            lost += double{drawn[first + i]} - sorted[first + i];
+            expected += sorted[first + i] * right_signs[i];
+            found += product[first + i] * signs[i];
+            squares += double{product[first + i]} * product[first + i];
+        }
+        wrong_rows += !std::is_sorted(&sorted[first], &sorted[first] + n) || !(std::fabs(lost) < 1e-6) ||
+                      !(std::fabs(found - expected) <= 4 * kTolerance * std::sqrt(squares));
+    }
+    const size_t row = random() % n * n;
+    std::vector<double> expected(n);
+    for (int k = 0; k < n; ++k)
+        for (int j = 0; j < n; ++j) expected[j] += double{sorted[row + k]} * right[size_t{1} * k * n + j];
+    double worst = 0;
+    for (int j = 0; j < n; ++j) worst = std::max(worst, std::fabs(product[row + j] / expected[j] - 1));
+    std::printf("%d x %d: %.2f ms; wrong rows: expected 0, found %zu\n", n, n, elapsed.count(), wrong_rows);
+    std::printf("largest relative error: expected at most %.1e, found %.1e\n", kTolerance, worst);
+    return wrong_rows == 0 && worst <= kTolerance ? 0 : 1;
+}
