@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "lab/command.h"
 #include "lab/doctor_trials.h"
+#include "lab/learner.h"
 
 namespace lab {
 
@@ -127,11 +128,12 @@ void print_end(const std::vector<Check>& checks, const std::vector<Chapter>& cha
         if (missing.empty())
             fmt::print("  {}  open live\n", chapter.short_id);
         else
-            fmt::print("  {}  on recorded evidence; for live runs it lacks {}\n", chapter.short_id,
+            fmt::print("  {}  {}; for live runs it lacks {}\n", chapter.short_id,
+                       chapter.draft ? "a draft, not recorded yet" : "on recorded evidence",
                        join(missing, ", "));
     }
     if (chapters.empty()) return;
-    const std::string first = "./lab run " + chapters.front().short_id;
+    const std::string first = "./lab run " + first_to_start(chapters).short_id;
     if (any_broken)
         fmt::print(
             "\nnext     do what the first 'to do' says, then ./lab doctor again\n         or {} now{}\n",

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "evidence/tools.h"
 
 namespace lab {
 
@@ -24,6 +27,13 @@ Course::Chosen choose_exercise(const Course& course, const std::string& name) {
     for (const Exercise& e : chosen.chapter.exercises)
         names.push_back(chosen.chapter.short_id + "/" + e.name);
     throw Error(fmt::format("'{}' is a chapter; name one of its exercises: {}", name, join(names, ", ")));
+}
+
+const Chapter& first_to_start(const std::vector<Chapter>& chapters) {
+    const bool live = nvidia_smi().has_value();
+    const auto at =
+        std::find_if(chapters.begin(), chapters.end(), [&](const Chapter& c) { return live || !c.draft; });
+    return at == chapters.end() ? chapters.front() : *at;
 }
 
 std::string short_name(const Course::Chosen& chosen) {

@@ -17,6 +17,9 @@ namespace lab {
 /// An exercise by name; an Error if the name is a chapter's.
 [[nodiscard]] Course::Chosen choose_exercise(const Course& course, const std::string& name);
 
+/// The chapter to begin with: the first that there is something to see of here. There must be one.
+[[nodiscard]] const Chapter& first_to_start(const std::vector<Chapter>& chapters);
+
 /// "ch05/vector_add_pipeline", as commands take it.
 [[nodiscard]] std::string short_name(const Course::Chosen& chosen);
 

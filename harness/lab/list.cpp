@@ -1,7 +1,6 @@
 // lab list: what there is to learn, and how long it takes.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -25,14 +24,6 @@ std::string open_here(const Chapter& chapter) {
         if (const auto tool = tools.find(need); tool != tools.end() && !tool->second)
             return fmt::format("on recorded evidence: no {}", need);
     return nvcc() ? "open live" : "on recorded evidence: no nvcc";
-}
-
-/// The first chapter that there is something to see of.
-const Chapter& first_to_start(const std::vector<Chapter>& chapters) {
-    const bool live = nvidia_smi().has_value();
-    const auto at =
-        std::find_if(chapters.begin(), chapters.end(), [&](const Chapter& c) { return live || !c.draft; });
-    return at == chapters.end() ? chapters.front() : *at;
 }
 
 int list(bool json) {

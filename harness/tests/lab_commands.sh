@@ -237,4 +237,64 @@ docs() {
     rm "$page"
 }
 
-run_parts help_and_usage names list_and_report run_recorded run_without_gpu colour analyze timeline docs
+drafts() {
+    topic='a draft'
+    local page=ch06_draft/README.md
+    cp -R ch05_streams ch06_draft
+    rm -r ch06_draft/evidence ch06_draft/*.svg
+    sed -i '1i draft = true' ch06_draft/chapter.toml
+    on nothing
+    try list
+    exits 0
+    prints 'a draft: nothing is recorded yet'
+    prints 'start with  ./lab run ch05'
+    on no_gpu
+    try doctor
+    prints 'ch06  a draft, not recorded yet; for live runs it lacks'
+    try run ch06
+    exits 77
+    says 'no run of ch06_draft/buggy.cu is recorded'
+    try docs
+    exits 0
+    check 'its numbers are said to be missing' contains "$(<"$page")" 'Not recorded on a GPU yet'
+    check 'and none are made up' lacks "$(<"$page")" 'recorded · NVIDIA'
+    check 'the table of chapters says so' contains "$(<README.md)" 'a draft: not recorded on a GPU yet'
+    try docs --check
+    exits 0
+    sed -i 1d ch06_draft/chapter.toml
+    try docs --check
+    check 'what is no draft needs its evidence' test "$status" -ne 0
+    rm -r ch06_draft
+    "$lab" docs >/dev/null
+}
+
+figures() {
+    topic='figures'
+    local page=ch05_streams/planted.md
+    figure() { printf '<!-- figure: %s -->\n<!-- /figure -->\n' "$1" >>"$page"; }
+    figure 'pair fixed range=normalise file=planted.svg'
+    figure 'exercise priority'
+    try docs
+    exits 0
+    check 'one program, zoomed' contains "$(<"$page")" '![Timeline of fixed, range normalise: '
+    check 'shows the ranges on the GPU' grep -q 'NVTX on the GPU' ch05_streams/planted.svg
+    is_file ch05_streams/exercises/5_priority/timeline.svg
+    check 'two programs on one scale do not' sh -c '! grep -q "NVTX on the GPU" ch05_streams/timeline.svg'
+    figure 'pair buggy file=planted.svg'
+    try docs
+    exits 2
+    says 'a second figure is drawn into planted.svg'
+    : >"$page"
+    figure 'pair fixed zoom=5'
+    try docs
+    exits 2
+    says "'zoom=5' says nothing about a figure"
+    : >"$page"
+    figure 'pair fixed range=nowhere'
+    try docs
+    exits 2
+    says "no NVTX range 'nowhere'"
+    rm "$page" ch05_streams/planted.svg ch05_streams/exercises/5_priority/timeline.svg
+}
+
+run_parts help_and_usage names list_and_report run_recorded run_without_gpu colour analyze timeline docs drafts figures

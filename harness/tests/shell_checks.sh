@@ -16,6 +16,11 @@ mkdir "$course" "$TMPDIR"
 cp -R lab common harness docs README.md ch*/ "$course" || exit 2
 chmod -R u+w "$course"
 cd "$course" || exit 2
+# The fake tools hand out recorded runs, which a draft does not have yet.
+grep -l '^draft = true' ch*/chapter.toml | while read -r draft; do
+    rm -r "${draft%/*}" "harness/tests/wrong/${draft%/*}"
+done
+"$lab" docs >/dev/null || exit 2
 unset NO_COLOR LAB_WATCH CDPATH
 export TERM=xterm-256color LC_ALL=C.UTF-8
 readonly plain_path=/usr/bin:/bin escape=$'\e'
