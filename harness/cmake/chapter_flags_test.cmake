@@ -16,6 +16,7 @@ sql = "SELECT [1]; "
 [[exercise]]
 name = "alike"
 flags = ["-lcurand", "-DROWS=3"]
+library = true
 [[exercise.recording]]
 name = "other"
 [[exercise.finding]]
@@ -33,6 +34,16 @@ function(expect owner wanted)
   endif()
 endfunction()
 
+function(expect_library owner wanted)
+  lab_read_library(${file} "${owner}" found)
+  if(NOT found STREQUAL wanted)
+    message(SEND_ERROR "library of '${owner}': expected '${wanted}', found '${found}'")
+  endif()
+endfunction()
+
+expect_library("" OFF)
+expect_library("alike" ON)
+expect_library("plain" OFF)
 expect("" "-lcublas")
 expect("alike" "-lcurand;-DROWS=3")
 expect("plain" "")

@@ -103,6 +103,7 @@ std::vector<Finding> read_findings(TomlReader& toml, const Sides& sides) {
 Program read_program_facts(TomlReader& toml) {
     Program program;
     program.flags = toml.texts_or_none("flags");
+    program.library = toml.flag_or("library", false);
     program.arguments = toml.texts_or_none("arguments");
     program.check_arguments = toml.texts_or_none("check_arguments");
     program.sanitizers = toml.texts_or_none("sanitizers");
@@ -110,6 +111,9 @@ Program read_program_facts(TomlReader& toml) {
         if (!kSanitizers.count(tool))
             toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), "sanitizers");
     program.ncu_metrics = toml.texts_or_none("ncu_metrics");
+    program.ncu_options = toml.texts_or_none("ncu");
+    if (!program.ncu_options.empty() && program.ncu_metrics.empty())
+        toml.fail("'ncu' says how 'ncu_metrics' are collected, and there are none", "ncu");
     program.gpu_metrics = toml.texts_or_none("gpu_metrics");
     program.recording.nsys_options = toml.texts_or_none("nsys");
     for (TomlReader& block : toml.tables("recording")) {

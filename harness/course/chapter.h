@@ -25,12 +25,14 @@ struct Program {
     std::filesystem::path evidence_folder;  ///< holds a folder for each kind of GPU, such as h200
     std::string evidence_name;              ///< file name of the recorded run in it
     std::vector<std::string> flags;         ///< for nvcc, beside the course's own
+    bool library = false;                   ///< its file holds a library too, which it opens at run time
     std::vector<std::string> arguments;     ///< for every run; the lesson's sizes are the defaults
     std::vector<std::string>
         check_arguments;  ///< smaller sizes for compute-sanitizer, which slows kernels down
     std::vector<std::string>
         sanitizers;  ///< tools that findings need: memcheck, racecheck, initcheck, synccheck
     std::vector<std::string> ncu_metrics;  ///< metrics that findings need
+    std::vector<std::string> ncu_options;  ///< for ncu, beside them: which kernels, which sections
     std::vector<std::string> gpu_metrics;  ///< what nsys samples on the GPU; a metric's name begins so
     Recording recording;                   ///< how this one is recorded
     std::vector<Recording> further;        ///< more recordings of the same binary

@@ -136,12 +136,13 @@ std::string Course::fingerprint_of(const Program& program) const {
     const std::string flags =
         join(common_flags(), " ") + " " + join(program.flags, " ") + " -- " + join(program.arguments, " ");
     // What further tools were asked for is part of the evidence too.
-    const std::string tools = program.sanitizers.empty() && program.ncu_metrics.empty()
-                                  ? ""
-                                  : " -- " + join(program.sanitizers, " ") + " " +
-                                        join(program.check_arguments, " ") + " " +
-                                        join(program.ncu_metrics, " ");
-    return fingerprint(root_ / program.source, root_, flags + tools);
+    const std::string tools =
+        program.sanitizers.empty() && program.ncu_metrics.empty()
+            ? ""
+            : " -- " + join(program.sanitizers, " ") + " " + join(program.check_arguments, " ") + " " +
+                  join(program.ncu_metrics, " ") + (program.ncu_options.empty() ? "" : " -- ") +
+                  join(program.ncu_options, " ");
+    return fingerprint(root_ / program.source, root_, flags + tools + (program.library ? " -- library" : ""));
 }
 
 std::map<std::string, std::string> Course::sources_of(const Program& program) const {

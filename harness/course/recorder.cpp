@@ -2,18 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process.h"
 #include "core/text.h"
-#include "evidence/ncu_csv.h"
+#include "course/ncu_runner.h"
 #include "evidence/tools.h"
 
 namespace lab {
@@ -28,19 +24,6 @@ std::string last_lines(const std::string& text, std::size_t count) {
     if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(count));
     for (std::string& line : lines) line = "  " + printable(line);
     return join(lines, "\n");
-}
-
-/// A compiler's first complaints: the rest mostly follow from them.
-std::string first_errors(const std::string& text) {
-    constexpr std::size_t kMostLines = 20;
-    const std::vector<std::string> lines = split(trim(text), '\n');
-    std::size_t first = 0;
-    while (first < lines.size() && lines[first].find("error") == std::string::npos) ++first;
-    if (first == lines.size()) first = 0;
-    std::string shown;
-    for (std::size_t i = first; i < std::min(lines.size(), first + kMostLines); ++i)
-        shown += (i > first ? "\n  " : "  ") + printable(lines[i]);
-    return shown;
 }
 
 Outcome announced(const Command& command, const Announce& announce) {
@@ -59,13 +42,6 @@ std::vector<std::string> clean_environment() {
         if (const char* value = std::getenv(name); value && *value)
             variables.push_back(fmt::format("{}={}", name, value));
     return variables;
-}
-
-std::string architecture() {
-    if (!gpu()) return "compute_75";  // a virtual one: quick to build, and any later GPU compiles it at start
-    std::string digits = gpu()->compute_capability;
-    std::erase(digits, '.');
-    return "sm_" + digits;
 }
 
 /// nsys also lists every process it can see. In a process namespace of its own, which root may make outside
@@ -117,6 +93,7 @@ Outcome profile(const Program& program, const fs::path& binary, const RecordOpti
     if (options.for_publication) {
         // The report also holds the folder and the command: run a copy from a folder that says nothing.
         fs::copy_file(binary, scratch.path() / program.name);
+        if (program.library) fs::copy_file(library_of(binary), library_of(scratch.path() / program.name));
         command.environment = clean_environment();
         command.folder = scratch.path();
         command.words.push_back("./" + program.name);
@@ -157,26 +134,6 @@ void run_nsys(const Program& program, const fs::path& binary, const RecordOption
     record.nsys->exported = usable_export(program, options.report, announce);
 }
 
-void run_ncu(const Program& program, const fs::path& binary, const RecordOptions& options,
-             const Announce& announce, RunRecord& record) {
-    const TemporaryFolder scratch;
-    const fs::path log = scratch.path() / "ncu.csv";
-    Command command{.words = {ncu()->string(), "--clock-control", "none", "--csv", "--page", "raw",
-                              "--print-units", "base", "--log-file", log.string(), "--metrics",
-                              join(program.ncu_metrics, ","), binary.string()},
-                    .limit = kToolLimit};
-    append(command.words, program.arguments);
-    const Outcome outcome = announced(command, announce);
-    const std::string text = fs::exists(log) ? read_file(log) : outcome.out + outcome.err;
-    if (text.find("ERR_NVGPUCTRPERM") != std::string::npos) {
-        if (options.for_publication)
-            throw Error("it may not read the GPU's counters here (ERR_NVGPUCTRPERM): see docs/setup.md");
-        announce("# ncu may not read the GPU's counters here (ERR_NVGPUCTRPERM): see docs/setup.md");
-        return;
-    }
-    record.ncu = parse_ncu_csv(text, program.ncu_metrics);
-}
-
 /// Output of a tool that cannot be read is a failure of the tool, not bad input from the user.
 void tool_step(const char* tool, const Program& program, const std::function<void()>& step) {
     try {
@@ -185,12 +142,6 @@ void tool_step(const char* tool, const Program& program, const std::function<voi
         throw Error(fmt::format("{} could not look at {}: {}", tool, program.source.string(), problem.what()),
                     kFindingFailed);
     }
-}
-
-/// Of what the binary was built from, which a learner may have edited since.
-std::string built_fingerprint(const fs::path& binary) {
-    const std::string stamp = read_file(binary.string() + ".built");
-    return stamp.substr(0, stamp.find(' '));
 }
 
 Provenance provenance_of(const Program& program, const RunRecord& record, const fs::path& binary) {
@@ -212,83 +163,6 @@ Provenance provenance_of(const Program& program, const RunRecord& record, const 
 }
 
 }  // namespace
-
-fs::path build_program(const Course& course, const Program& program, const Announce& announce) {
-    if (!nvcc())
-        throw Error(
-            fmt::format("{} cannot be built: nvcc is not here. Install the CUDA Toolkit (docs/setup.md); the "
-                        "recorded evidence needs none.",
-                        program.source.string()),
-            kNothingCouldRun);
-    if (!fs::exists(course.root() / program.source))
-        throw Error(fmt::format("there is no file {}", program.source.string()));
-    // A source elsewhere has an absolute path, and its folder is not ours to write into.
-    const fs::path folder = course.build_folder() / "programs" / program.source.parent_path().relative_path();
-    const std::string arch = architecture();
-    const fs::path binary = folder / program.source.stem();
-    const fs::path stamp = binary.string() + ".built";
-    const std::string built = course.fingerprint_of(program) + " " + arch;
-    const auto up_to_date = [&] {
-        return fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built;
-    };
-    if (up_to_date()) return binary;
-
-    fs::create_directories(folder);
-    const Lock lock(stamp);
-    if (up_to_date()) return binary;  // another lab has just built it
-    const fs::path part = binary.string() + ".part";
-    Command command{.words = {nvcc()->string()}, .limit = kToolLimit, .folder = course.root()};
-    append(command.words, course.common_flags());
-    // An unused variable is no reason not to look at what a learner's program does.
-    if (*program.source.begin() == "work")
-        std::erase_if(command.words, [](const std::string& word) { return word.rfind("-Werror", 0) == 0; });
-    command.words.push_back("-arch=" + arch);
-    append(command.words, {program.source.string(), "-o", part.string()});
-    append(command.words, program.flags);
-    std::vector<std::string> shown = command.words;
-    for (std::string& word : shown)
-        if (word == part.string()) word = course.shown(binary);
-    announce(shell_line(shown));
-    const Outcome outcome = run(command);
-    if (outcome.timed_out || outcome.signal)
-        throw Error(
-            fmt::format("nvcc did not finish {}: {}", program.source.string(), describe(outcome, command)),
-            kFindingFailed);
-    if (outcome.exit_code != 0)
-        throw ProgramError(fmt::format("{} does not compile. nvcc says:\n{}", program.source.string(),
-                                       first_errors(outcome.out + outcome.err)));
-    fs::rename(part, binary);
-    write_file(stamp, built);
-    return binary;
-}
-
-std::vector<fs::path> build_programs(const Course& course, const std::vector<Program>& programs,
-                                     const Announce& announce) {
-    std::mutex one_at_a_time;
-    const Announce in_turn = [&](const std::string& line) {
-        const std::lock_guard lock(one_at_a_time);
-        announce(line);
-    };
-    if (!programs.empty()) (void)gpu(), (void)nvcc();  // looked for once, before the threads ask
-    std::vector<fs::path> binaries(programs.size());
-    std::vector<std::exception_ptr> problems(programs.size());
-    std::atomic<std::size_t> next = 0;
-    std::vector<std::thread> builders;
-    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
-        builders.emplace_back([&] {
-            for (std::size_t p; (p = next++) < programs.size();) {
-                try {
-                    binaries[p] = build_program(course, programs[p], in_turn);
-                } catch (...) {
-                    problems[p] = std::current_exception();
-                }
-            }
-        });
-    for (std::thread& builder : builders) builder.join();
-    for (const std::exception_ptr& problem : problems)
-        if (problem) std::rethrow_exception(problem);
-    return binaries;
-}
 
 std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path& report) {
     return {nsys_path.string(),       "profile",
@@ -357,7 +231,10 @@ RunRecord record_program(const Program& program, const fs::path& binary, const R
     if (!further) run_alone(program, binary, announce, record);
     if (nsys()) run_nsys(program, binary, options, announce, record);
     if (!further && ncu() && !program.ncu_metrics.empty())
-        tool_step("ncu", program, [&] { run_ncu(program, binary, options, announce, record); });
+        tool_step("ncu", program, [&] {
+            const fs::path report = fs::path(options.report).replace_extension(".ncu-rep");
+            record.ncu = run_ncu(program, binary, report, options.for_publication, announce);
+        });
     if (!further && compute_sanitizer())
         for (const std::string& tool : program.sanitizers)
             tool_step("compute-sanitizer", program, [&] {

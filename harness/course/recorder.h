@@ -1,36 +1,14 @@
-// Builds programs and runs them under the tools. Every command line is announced before it runs, and works
-// when copied.
+// Runs programs under the tools. Every command line is announced before it runs, and works when copied.
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "course/course.h"
+#include "course/builder.h"
 #include "evidence/evidence.h"
 
 namespace lab {
-
-/// Told each command line, as a shell would read it, before it runs.
-using Announce = std::function<void(const std::string& line)>;
-
-/// The program is at fault, and no tool: it does not compile, or it never ends.
-class ProgramError : public Error {
-  public:
-    explicit ProgramError(const std::string& sentence) : Error(sentence, kFindingFailed) {}
-};
-
-/// The program's binary, built with nvcc if what is there is not of today's source, headers, flags and GPU.
-/// A ProgramError holds the compiler's own words.
-[[nodiscard]] std::filesystem::path build_program(const Course& course, const Program& program,
-                                                  const Announce& announce);
-
-/// The same for many programs, as many at a time as there are processors.
-[[nodiscard]] std::vector<std::filesystem::path> build_programs(const Course& course,
-                                                                const std::vector<Program>& programs,
-                                                                const Announce& announce);
 
 struct RecordOptions {
     std::filesystem::path report;  ///< where the .nsys-rep goes

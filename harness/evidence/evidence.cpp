@@ -198,7 +198,9 @@ void write_own_tables(const Database& database, const RunRecord& run) {
     if (!run.ncu.empty()) ran("ncu");
     for (const NcuMetric& m : run.ncu) {
         Statement row = database.prepare("INSERT INTO NCU_METRICS VALUES (?1, ?2, ?3, ?4, ?5)");
-        row.bind(1, m.launch).bind(2, m.kernel).bind(3, m.metric).bind(4, m.unit).bind(5, m.number()).next();
+        row.bind(1, m.launch).bind(2, m.kernel).bind(3, m.metric).bind(4, m.unit);
+        if (const auto number = m.number()) row.bind(5, *number);  // NULL else
+        row.next();
     }
     int64_t reports = 0;
     for (const auto& [tool, found] : run.sanitizer) {
@@ -218,7 +220,11 @@ std::string source_label(const Provenance& provenance, bool live) {
         return at == provenance.end() ? std::string() : at->second;
     };
     std::vector<std::string> parts{value("gpu").empty() ? "unknown GPU" : value("gpu")};
-    for (const auto& [key, name] : {std::pair{"driver", "driver "}, {"cuda", "CUDA "}, {"nsys", "nsys "}})
+    for (const auto& [key, name] : {std::pair{"driver", "driver "},
+                                    {"cuda", "CUDA "},
+                                    {"nsys", "nsys "},
+                                    {"ncu", "ncu "},
+                                    {"compute-sanitizer", "compute-sanitizer "}})
         if (!value(key).empty()) parts.push_back(name + value(key));
     if (!value("date").empty()) parts.push_back(value("date").substr(0, 10));
     return printable((live ? "live · " : "recorded · ") + join(parts, ", "));

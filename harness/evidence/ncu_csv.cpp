@@ -111,38 +111,87 @@ RawTable read_table(std::string_view text) {
     return table;
 }
 
+bool is_absent(const std::string& value) {
+    return value.empty() || value == "n/a";
+}
+
+/// "1,234,567.5" without its commas; "" if they do not group by thousands, or if there are two points.
+std::string without_grouping(const std::string& value) {
+    const std::size_t whole_end = std::min(value.find_first_of(".eE"), value.size());
+    const std::string whole = value.substr(value[0] == '-' ? 1 : 0, whole_end - (value[0] == '-' ? 1 : 0));
+    if (value.find(',', whole_end) != std::string::npos) return "";
+    const std::vector<std::string> groups = split(whole, ',');
+    for (std::size_t i = 0; i < groups.size() && groups.size() > 1; ++i)
+        if (i == 0 ? groups[i].empty() || groups[i].size() > 3 : groups[i].size() != 3) return "";
+    std::string digits = value;
+    std::erase(digits, ',');
+    return digits;
+}
+
 }  // namespace
 
-double NcuMetric::number() const {
-    std::string digits = value;
-    std::erase(digits, ',');  // thousands separators, which ncu writes in some locales
+std::optional<double> NcuMetric::number() const {
+    if (is_absent(value)) return std::nullopt;
+    const std::string digits = without_grouping(value);
     double result = 0;
     const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
-    if (problem != std::errc() || end != digits.data() + digits.size() || !std::isfinite(result))
+    if (digits.empty() || problem != std::errc() || end != digits.data() + digits.size() ||
+        !std::isfinite(result))
         throw Error(fmt::format("metric {} of kernel {} is '{}', which is no number", metric,
                                 printable(kernel), printable(value)));
     return result;
 }
 
-std::vector<NcuMetric> parse_ncu_csv(std::string_view text, const std::vector<std::string>& metrics) {
+std::vector<NcuMetric> parse_ncu_csv(std::string_view text, const std::vector<std::string>& metrics,
+                                     Absent absent) {
     const RawTable table = read_table(text);
-    std::vector<std::size_t> wanted;
-    for (const std::string& name : metrics) wanted.push_back(column(table.header, name));
-    for (std::size_t c = kFirstMetricColumn; metrics.empty() && c < table.header.size(); ++c)
-        wanted.push_back(c);
     const std::size_t kernel = column(table.header, kKernelColumn);
+    std::vector<std::string> wanted = metrics;
+    if (wanted.empty()) wanted.assign(table.header.begin() + kFirstMetricColumn, table.header.end());
     std::vector<NcuMetric> result;
     for (const auto& row : table.rows) {
-        for (const std::size_t c : wanted) {
-            if (!metrics.empty() && (row[c].empty() || row[c] == "n/a"))
+        for (const std::string& name : wanted) {
+            NcuMetric metric{*whole_number(row[0]), row[kernel], name, "", "n/a"};
+            const auto at = std::find(table.header.begin(), table.header.end(), name);
+            if (at != table.header.end()) {
+                const auto c = static_cast<std::size_t>(at - table.header.begin());
+                metric.unit = table.units[c], metric.value = row[c];
+            } else if (absent == Absent::is_an_error) {
+                (void)column(table.header, name);
+            }
+            if (!metrics.empty() && absent == Absent::is_an_error && is_absent(metric.value))
                 throw Error(fmt::format(
                     "ncu has no value for {} of kernel {}: it shows '{}'. The metric may not exist "
                     "on this GPU; see ncu --query-metrics",
-                    table.header[c], printable(row[kernel]), row[c]));
-            result.push_back({*whole_number(row[0]), row[kernel], table.header[c], table.units[c], row[c]});
+                    name, printable(row[kernel]), metric.value));
+            result.push_back(std::move(metric));
         }
     }
     return result;
+}
+
+std::vector<std::string> unknown_metrics(std::string_view text) {
+    constexpr std::string_view kSaid = "Failed to find metric ";
+    std::vector<std::string> names;
+    for (const std::string& line : split(text, '\n')) {
+        const std::size_t at = line.find(kSaid);
+        if (at == std::string::npos) continue;
+        // "regex:^no_such_metric\.(sum|...)$" of a name without suffix, else the name itself
+        std::string name = trim(line.substr(at + kSaid.size()));
+        if (name.rfind("regex:^", 0) == 0) name = name.substr(7, name.find("\\.(") - 7);
+        names.push_back(name);
+    }
+    return names;
+}
+
+std::vector<std::string> metric_list(std::string_view text) {
+    std::vector<std::string> names;
+    for (const std::string& line : split(text, '\n')) {
+        const std::string name = line.substr(0, line.find(' '));
+        if (name.find("__") != std::string::npos && line.find("  ") != std::string::npos)
+            names.push_back(name);
+    }
+    return names;
 }
 
 }  // namespace lab

@@ -1,6 +1,7 @@
 // Reads what `ncu --csv --page raw` prints.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,15 +13,26 @@ struct NcuMetric {
     int64_t launch = 0;  ///< ncu's ID: the number of the profiled launch, from 0
     std::string kernel, metric, unit, value;
 
-    /// The value as a number; an Error for text.
-    [[nodiscard]] double number() const;
+    /// The value as a number, nothing for `n/a`: an absent value is never a zero. An Error for text, and for
+    /// digits that are grouped otherwise than by thousands, as another locale may write them.
+    [[nodiscard]] std::optional<double> number() const;
 };
+
+/// What becomes of a wanted metric that ncu has no value for, or no column.
+enum class Absent { is_an_error, is_kept };
 
 /// The rows of the table, wherever it begins: the program's own output and ncu's `==PROF==` lines before and
 /// between are passed over, and so is the row of units. Only columns in `metrics` are kept (all of them if it
-/// is empty). An Error if there is no table, no row, a wanted metric is missing, or ncu shows `n/a` for it:
-/// an absent value is never a zero.
+/// is empty). An Error if there is no table or no row; and if a wanted metric is missing or ncu shows `n/a`
+/// for it, unless that is kept, as `n/a`.
 [[nodiscard]] std::vector<NcuMetric> parse_ncu_csv(std::string_view text,
-                                                   const std::vector<std::string>& metrics);
+                                                   const std::vector<std::string>& metrics,
+                                                   Absent absent = Absent::is_an_error);
+
+/// Metrics that ncu says it cannot find, as they were asked for: "no_such_metric".
+[[nodiscard]] std::vector<std::string> unknown_metrics(std::string_view text);
+
+/// The first column of what `ncu --query-metrics` prints: names without suffixes.
+[[nodiscard]] std::vector<std::string> metric_list(std::string_view text);
 
 }  // namespace lab

@@ -44,6 +44,19 @@ std::vector<Wanted> programs_of(const Course& course, const Chapter& chapter, co
     return all;
 }
 
+/// Puts the reports of a run beside its evidence, but for those that would weigh down the repository.
+void keep_reports(const fs::path& report, const fs::path& evidence) {
+    constexpr std::uintmax_t kMostBytes = 3'000'000;
+    for (const char* extension : {".nsys-rep", ".ncu-rep"}) {
+        const fs::path made = fs::path(report).replace_extension(extension);
+        const fs::path kept = fs::path(evidence).replace_extension(extension);
+        if (fs::exists(made) && fs::file_size(made) < kMostBytes)
+            replace_file(made, kept);
+        else
+            fs::remove(kept);
+    }
+}
+
 void record(const Course& course, const Wanted& wanted, const fs::path& binary) {
     const Program& program = wanted.program;
     const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
@@ -53,7 +66,7 @@ void record(const Course& course, const Wanted& wanted, const fs::path& binary) 
     run.sources = course.sources_of(program);
     const fs::path evidence = folder / program.evidence_name;
     write_evidence(run, evidence);
-    if (wanted.keep_report) replace_file(report, fs::path(evidence).replace_extension(".nsys-rep"));
+    if (wanted.keep_report) keep_reports(report, evidence);
     fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
     std::fflush(stdout);
 }

@@ -315,6 +315,14 @@ TEST_CASE("chapter: needs are tools, and an exercise may have its own") {
     CHECK(ChapterFolder().read().exercises[0].programs.needs == std::vector<std::string>{"nsys"});
 }
 
+TEST_CASE("chapter: words for ncu belong to metrics") {
+    check_fails("minutes = 15", "minutes = 15\nncu = [\"-k\", \"regex:add\"]",
+                "'ncu' says how 'ncu_metrics' are");
+    const Chapter chapter =
+        ChapterFolder("minutes = 15", "minutes = 15\nncu_metrics = [\"m\"]\nncu = [\"-k\", \"add\"]").read();
+    CHECK(chapter.exercises[0].programs.programs[0].ncu_options == std::vector<std::string>{"-k", "add"});
+}
+
 TEST_CASE("chapter: a draft says so") {
     CHECK_FALSE(ChapterFolder().read().draft);
     CHECK(ChapterFolder("minutes = 75", "minutes = 75\ndraft = true").read().draft);

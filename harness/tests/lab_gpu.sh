@@ -210,4 +210,132 @@ doctor() {
     on no_gpu
 }
 
-run_parts run_live record verify tools doctor
+# Puts a block of chapter.toml behind the facts of exercise 1, and a right answer into work/.
+add_to_exercise_1() { # block
+    cp ch05_streams/chapter.toml "$temporary/chapter.toml"
+    awk -v block="$1" '{ print } /^starter_fails = .*"bound_reached"/ && !done { print block; done = 1 }' \
+        "$temporary/chapter.toml" >ch05_streams/chapter.toml
+    mkdir -p "${answer%/*}"
+    cp "$exercise/solution.cu" "$answer"
+    rm -rf build
+}
+
+counters() {
+    topic='counters'
+    on whole
+    local finding='[[exercise.finding]]
+id = "counted"
+says = "what ncu counts"
+sql = "SELECT SUM(value) FROM NCU_METRICS WHERE kernel <> metric"
+starter = "< 0"
+solution = "== 42"'
+    add_to_exercise_1 "ncu_metrics = [\"sm__cycles_elapsed.max\"]
+ncu = [\"-k\", \"regex:add\"]
+$finding"
+    try check ch05/1
+    exits 0
+    says 'ncu --clock-control none --metrics sm__cycles_elapsed.max -k regex:add -f -o '
+    says 'LC_ALL=C'
+    prints 'passed'
+    is_file build/live/work/ch05_streams/1_vector_add_pipeline/answer.ncu-rep
+    mode whole ncu denied
+    try check ch05/1
+    exits 77
+    says 'ERR_NVGPUCTRPERM'
+    prints 'not passed'
+    try record ch05/1
+    exits 1
+    says 'ERR_NVGPUCTRPERM'
+    prints '0 recorded'
+    sed -i 's/"sm__cycles_elapsed.max"/"sm__cycles_elapsed.max", "no_such__metric.sum"/' ch05_streams/chapter.toml
+    mode whole ncu unknown
+    try check ch05/1
+    says 'this GPU has no metric no_such__metric.sum; once more without'
+    exits 0
+    try record ch05/1
+    exits 1
+    says "it knows no metric 'no_such__metric.sum'"
+    mode whole ncu works
+    cp "$temporary/chapter.toml" ch05_streams/chapter.toml
+    rm -rf build work
+    on no_gpu
+}
+
+recordings() {
+    topic='further recordings'
+    on whole
+    add_to_exercise_1 '[[exercise.recording]]
+name = "ranged"
+nsys = ["--capture-range=nvtx"]
+[[exercise.finding]]
+id = "reports"
+says = "reports of the recording"
+recording = "ranged"
+sql = "SELECT reports FROM NSYS_RUN"
+starter = "== 0"
+solution = "== 1"'
+    try check ch05/1
+    exits 0
+    says '--capture-range=nvtx -o '
+    says 'build/live/work/ch05_streams/1_vector_add_pipeline/answer.ranged.nsys-rep'
+    mode whole nsys unregistered
+    try check ch05/1
+    exits 1
+    prints 'expected == 1, found 0'
+    mode whole nsys works
+    try nsys ch05/vector_add_pipeline/solution --recording ranged
+    exits 0
+    says '--capture-range=nvtx'
+    try nsys ch05/vector_add_pipeline/solution --recording range
+    exits 2
+    says "has no recording 'range'; it has ranged"
+    try record ch05/1
+    exits 0
+    prints "recorded $recorded/vector_add_pipeline.solution.ranged.sqlite"
+    rm "$recorded"/vector_add_pipeline.*.ranged.sqlite harness/tests/wrong/$recorded/*.ranged.sqlite
+    cp "$temporary/chapter.toml" ch05_streams/chapter.toml
+    rm -rf build work
+    on no_gpu
+}
+
+library() {
+    topic='a program with a library'
+    on whole
+    add_to_exercise_1 'library = true'
+    try check ch05/1
+    exits 0
+    says '-shared -Xcompiler=-fPIC -DBUILD_LIBRARY work/ch05_streams/1_vector_add_pipeline/answer.cu'
+    is_file build/programs/work/ch05_streams/1_vector_add_pipeline/answer.so
+    is_file build/programs/work/ch05_streams/1_vector_add_pipeline/answer
+    cp "$temporary/chapter.toml" ch05_streams/chapter.toml
+    rm -rf build work
+    on no_gpu
+}
+
+comparison() {
+    topic='a comparison with the starter'
+    on whole
+    add_to_exercise_1 '[[exercise.finding]]
+id = "more"
+says = "kernels"
+kind = "ratio"
+margin = 0.01
+range = "pipeline"
+sql = "SELECT COUNT(*) FROM kernels"
+solution_over_starter = ">= 5"'
+    try check ch05/1
+    exits 0
+    prints 'solution / starter >= 5'
+    says 'exercises/1_vector_add_pipeline/starter'
+    cp "$exercise/starter.cu" "$answer"
+    try check ch05/1
+    exits 1
+    prints 'expected >= 5, found 1'
+    try verify ch05
+    prints 'vector_add_pipeline more (1 | 12, solution / starter >= 5: 12)'
+    cp "$temporary/chapter.toml" ch05_streams/chapter.toml
+    rm -rf build work
+    on no_gpu
+}
+
+run_parts run_live record verify tools doctor counters recordings library comparison

@@ -107,7 +107,13 @@ TEST_CASE("ncu: cells may hold commas, quotes and nothing, and lines may end as 
 
 TEST_CASE("ncu: numbers are read in full or not at all") {
     CHECK(NcuMetric{0, "k", "m", "", "-1.5e3"}.number() == -1500);
-    for (const char* value : {"", "n/a", "5 %", "(1, 1, 1)", "0x10", "nan", "inf", "-"}) {
+    CHECK(NcuMetric{0, "k", "m", "", "12,345"}.number() == 12345);
+    CHECK(NcuMetric{0, "k", "m", "", "-1,234,567.25"}.number() == -1234567.25);
+    CHECK_FALSE(NcuMetric{0, "k", "m", "", "n/a"}.number());
+    CHECK_FALSE(NcuMetric{0, "k", "m", "", ""}.number());
+    // The last ones are 1234.5, 1234567 and 12.5 in the signs of other countries.
+    for (const char* value : {"5 %", "(1, 1, 1)", "0x10", "nan", "inf", "-", "1,23", ",123", "1,2345",
+                              "1.5,000", "1.234,5", "1.234.567", "12,5"}) {
         CAPTURE(value);
         CHECK_THROWS_AS((void)NcuMetric({0, "k", "m", "", value}).number(), Error);
     }
@@ -121,6 +127,10 @@ TEST_CASE("ncu: what is not there is never a zero") {
     CHECK_THROWS_WITH_AS((void)parse_ncu_csv(table("m", "", ""), {"m"}), doctest::Contains("no value for m"),
                          Error);
     CHECK(parse_ncu_csv(table("m", "", "n/a"), {}).size() == 1);
+    const auto kept = parse_ncu_csv(table("m", "", "n/a"), {"m", "typo"}, Absent::is_kept);
+    REQUIRE(kept.size() == 2);
+    for (const NcuMetric& metric : kept) CHECK_FALSE(metric.number());
+    CHECK(kept[1].metric == "typo");
 }
 
 TEST_CASE("ncu: no table is an error that repeats what ncu says") {
@@ -129,6 +139,23 @@ TEST_CASE("ncu: no table is an error that repeats what ncu says") {
     CHECK_THROWS_WITH_AS((void)parse_ncu_csv("", {"m"}), doctest::Contains("no line begins with \"ID\""),
                          Error);
     CHECK_THROWS_AS((void)parse_ncu_csv("==PROF== Connected\nhello\n", {}), Error);
+}
+
+TEST_CASE("ncu: what it cannot find is named as it was asked for") {
+    CHECK(unknown_metrics(sample("ncu_2025.3_no_such_metric.txt")) ==
+          std::vector<std::string>{"no_such_metric"});
+    CHECK(unknown_metrics("==ERROR== Failed to find metric sm__no.sum\n") ==
+          std::vector<std::string>{"sm__no.sum"});
+    CHECK(unknown_metrics(sample("ncu_2025.3_raw.csv")).empty());
+}
+
+TEST_CASE("ncu: the list of metrics is its first column") {
+    const std::string text =
+        "Chip gh100\n----------------- --------------- ----\nMetric Name       Metric Type     Unit\n"
+        "----------------- --------------- ----\ndram__bytes       Counter         byte  # of bytes\n"
+        "sm__throughput    Throughput      %     busy\n==PROF== Note that these metrics must\n";
+    CHECK(metric_list(text) == std::vector<std::string>{"dram__bytes", "sm__throughput"});
+    CHECK(metric_list("==ERROR== Driver could not be loaded.\n").empty());
 }
 
 TEST_CASE("ncu: a table without a launch, or without its row of units, is an error") {

@@ -1,0 +1,142 @@
+#include "course/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "core/files.h"
+#include "core/process.h"
+#include "core/text.h"
+#include "evidence/tools.h"
+
+namespace lab {
+
+namespace {
+
+constexpr std::chrono::seconds kCompilerLimit{300};
+
+/// A compiler's first complaints: the rest mostly follow from them.
+std::string first_errors(const std::string& text) {
+    constexpr std::size_t kMostLines = 20;
+    const std::vector<std::string> lines = split(trim(text), '\n');
+    std::size_t first = 0;
+    while (first < lines.size() && lines[first].find("error") == std::string::npos) ++first;
+    if (first == lines.size()) first = 0;
+    std::string shown;
+    for (std::size_t i = first; i < std::min(lines.size(), first + kMostLines); ++i)
+        shown += (i > first ? "\n  " : "  ") + printable(lines[i]);
+    return shown;
+}
+
+std::string architecture() {
+    if (!gpu()) return "compute_75";  // a virtual one: quick to build, and any later GPU compiles it at start
+    std::string digits = gpu()->compute_capability;
+    std::erase(digits, '.');
+    return "sm_" + digits;
+}
+
+void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+}
+
+/// Compiles a program to `target`, or with `as_library` the same file to the library that the program opens.
+void compile(const Course& course, const Program& program, const std::string& arch, const fs::path& target,
+             bool as_library, const Announce& announce) {
+    const fs::path part = target.string() + ".part";
+    Command command{.words = {nvcc()->string()}, .limit = kCompilerLimit, .folder = course.root()};
+    append(command.words, course.common_flags());
+    // An unused variable is no reason not to look at what a learner's program does.
+    if (*program.source.begin() == "work")
+        std::erase_if(command.words, [](const std::string& word) { return word.rfind("-Werror", 0) == 0; });
+    command.words.push_back("-arch=" + arch);
+    if (as_library) append(command.words, {"-shared", "-Xcompiler=-fPIC", "-DBUILD_LIBRARY"});
+    append(command.words, {program.source.string(), "-o", part.string()});
+    append(command.words, program.flags);
+    std::vector<std::string> shown = command.words;
+    for (std::string& word : shown)
+        if (word == part.string()) word = course.shown(target);
+    announce(shell_line(shown));
+    const Outcome outcome = run(command);
+    if (outcome.timed_out || outcome.signal)
+        throw Error(
+            fmt::format("nvcc did not finish {}: {}", program.source.string(), describe(outcome, command)),
+            kFindingFailed);
+    if (outcome.exit_code != 0)
+        throw ProgramError(fmt::format("{} does not compile. nvcc says:\n{}", program.source.string(),
+                                       first_errors(outcome.out + outcome.err)));
+    fs::rename(part, target);
+}
+
+}  // namespace
+
+fs::path library_of(const fs::path& binary) {
+    return binary.string() + ".so";
+}
+
+fs::path build_program(const Course& course, const Program& program, const Announce& announce) {
+    if (!nvcc())
+        throw Error(
+            fmt::format("{} cannot be built: nvcc is not here. Install the CUDA Toolkit (docs/setup.md); the "
+                        "recorded evidence needs none.",
+                        program.source.string()),
+            kNothingCouldRun);
+    if (!fs::exists(course.root() / program.source))
+        throw Error(fmt::format("there is no file {}", program.source.string()));
+    // A source elsewhere has an absolute path, and its folder is not ours to write into.
+    const fs::path folder = course.build_folder() / "programs" / program.source.parent_path().relative_path();
+    const std::string arch = architecture();
+    const fs::path binary = folder / program.source.stem();
+    const fs::path stamp = binary.string() + ".built";
+    const std::string built = course.fingerprint_of(program) + " " + arch;
+    const auto up_to_date = [&] {
+        return fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built;
+    };
+    if (up_to_date()) return binary;
+
+    fs::create_directories(folder);
+    const Lock lock(stamp);
+    if (up_to_date()) return binary;  // another lab has just built it
+    if (program.library) compile(course, program, arch, library_of(binary), true, announce);
+    compile(course, program, arch, binary, false, announce);
+    write_file(stamp, built);
+    return binary;
+}
+
+std::vector<fs::path> build_programs(const Course& course, const std::vector<Program>& programs,
+                                     const Announce& announce) {
+    std::mutex one_at_a_time;
+    const Announce in_turn = [&](const std::string& line) {
+        const std::lock_guard lock(one_at_a_time);
+        announce(line);
+    };
+    if (!programs.empty()) (void)gpu(), (void)nvcc();  // looked for once, before the threads ask
+    std::vector<fs::path> binaries(programs.size());
+    std::vector<std::exception_ptr> problems(programs.size());
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::thread> builders;
+    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
+        builders.emplace_back([&] {
+            for (std::size_t p; (p = next++) < programs.size();) {
+                try {
+                    binaries[p] = build_program(course, programs[p], in_turn);
+                } catch (...) {
+                    problems[p] = std::current_exception();
+                }
+            }
+        });
+    for (std::thread& builder : builders) builder.join();
+    for (const std::exception_ptr& problem : problems)
+        if (problem) std::rethrow_exception(problem);
+    return binaries;
+}
+
+std::string built_fingerprint(const fs::path& binary) {
+    const std::string stamp = read_file(binary.string() + ".built");
+    return stamp.substr(0, stamp.find(' '));
+}
+
+}  // namespace lab
