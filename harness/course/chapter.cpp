@@ -8,96 +8,18 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "course/finding_reader.h"
 #include "course/toml_reader.h"
-#include "evidence/analysis.h"
 
 namespace lab {
 
 namespace {
 
-using Sides = std::array<const char*, 2>;
-constexpr Sides kPair{"buggy", "fixed"};
-constexpr Sides kExercise{"starter", "solution"};
+constexpr SideNames kPair{"buggy", "fixed"};
+constexpr SideNames kExercise{"starter", "solution"};
 
 const std::set<std::string> kSanitizers{"memcheck", "racecheck", "initcheck", "synccheck"};
 const std::set<std::string> kTools{"nsys", "ncu", "compute-sanitizer"};
-
-Expectation read_expectation(TomlReader& toml, const std::string& key) {
-    const std::string text = toml.text(key);
-    try {
-        return Expectation::parse(text);
-    } catch (const Error& problem) {
-        toml.fail(problem.what(), key);
-    }
-}
-
-/// "fixed_over_buggy" or "buggy_over_fixed", if the finding compares the two programs.
-std::optional<Quotient> read_quotient(TomlReader& toml, const Sides& sides) {
-    for (std::size_t over = 0; over < 2; ++over) {
-        const std::string key = fmt::format("{}_over_{}", sides[1 - over], sides[over]);
-        if (toml.has(key)) return Quotient{over, read_expectation(toml, key)};
-    }
-    return std::nullopt;
-}
-
-void check_question(TomlReader& toml, const std::string& sql, const std::string& metric) {
-    if (sql.empty() == metric.empty()) toml.fail("a question needs either 'sql' or 'metric'");
-    const auto& known = metric_names();
-    if (!metric.empty() && std::find(known.begin(), known.end(), metric) == known.end())
-        toml.fail(fmt::format("there is no metric '{}'; there are {}", metric, join(known, ", ")), "metric");
-}
-
-Finding read_finding(TomlReader& toml, const Sides& sides) {
-    Finding finding;
-    finding.id = toml.text("id");
-    finding.says = toml.text("says");
-    finding.unit = toml.text_or("unit", "");
-    const std::string kind = toml.text_or("kind", "structure");
-    if (kind != "structure" && kind != "ratio" && kind != "time")
-        toml.fail(fmt::format("'{}' is no kind of finding; structure, ratio and time are", kind), "kind");
-    finding.kind = kind == "structure" ? FindingKind::structure
-                   : kind == "ratio"   ? FindingKind::ratio
-                                       : FindingKind::time;
-    finding.recording = toml.text_or("recording", "");
-    if (toml.has("range")) finding.range = toml.text("range");
-    finding.sql = toml.text_or("sql", "");
-    finding.metric = toml.text_or("metric", "");
-    check_question(toml, finding.sql, finding.metric);
-    finding.margin = toml.number_or("margin", 0);
-    if (finding.kind == FindingKind::ratio ? finding.margin <= 0 : finding.margin != 0)
-        toml.fail("a ratio, and nothing else, has a 'margin' above 0", "margin");
-    finding.quotient = read_quotient(toml, sides);
-    if (finding.quotient && finding.kind != FindingKind::ratio)
-        toml.fail("only a finding of kind 'ratio' compares the two programs");
-    if (finding.kind != FindingKind::time && !finding.quotient)
-        for (std::size_t side = 0; side < 2; ++side)
-            finding.expect[side] = read_expectation(toml, sides[side]);
-    toml.expect_all_read();
-    return finding;
-}
-
-/// Every program's own check counts as a finding, first of all: a fast wrong answer is no answer.
-Finding answer_finding(const Expectation& first) {
-    Finding finding;
-    finding.id = "answer";
-    finding.says = "exit code of the program, which checks its own answer";
-    finding.sql = "SELECT exit_code FROM PROGRAM";
-    finding.expect = {first, Expectation::parse("== 0")};
-    return finding;
-}
-
-std::vector<Finding> read_findings(TomlReader& toml, const Sides& sides) {
-    const std::string first_answer = fmt::format("{}_answer", sides[0]);
-    std::vector<Finding> findings{answer_finding(toml.has(first_answer) ? read_expectation(toml, first_answer)
-                                                                        : Expectation::parse("== 0"))};
-    std::set<std::string> ids{"answer"};
-    for (TomlReader& block : toml.tables("finding")) {
-        findings.push_back(read_finding(block, sides));
-        if (!ids.insert(findings.back().id).second)
-            block.fail(fmt::format("a second finding is called '{}'", findings.back().id), "id");
-    }
-    return findings;
-}
 
 /// What is common to all programs of a chapter or exercise.
 Program read_program_facts(TomlReader& toml) {
@@ -128,7 +50,7 @@ Program read_program_facts(TomlReader& toml) {
 }
 
 /// Both programs of a case, alike but for their names.
-void add_programs(Case& both, const Program& facts, const Sides& sides, const fs::path& folder,
+void add_programs(Case& both, const Program& facts, const SideNames& sides, const fs::path& folder,
                   const fs::path& evidence_folder, const std::string& evidence_prefix) {
     for (std::size_t side = 0; side < 2; ++side) {
         both.programs[side] = facts;
@@ -202,7 +124,7 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     question.exercise = toml.text_or("exercise", "");
     if (!question.exercise.empty() && !chapter.exercise(question.exercise))
         toml.fail(fmt::format("there is no exercise '{}'", question.exercise), "exercise");
-    const Sides& sides = question.exercise.empty() ? kPair : kExercise;
+    const SideNames& sides = question.exercise.empty() ? kPair : kExercise;
     const std::string side = toml.text("side");
     if (side != sides[0] && side != sides[1])
         toml.fail(fmt::format("'side' must be {} or {}", sides[0], sides[1]), "side");

@@ -1,220 +1,19 @@
-// lab docs: fills the generated blocks of the Markdown files, so that no number in them is typed by hand.
-//
-//   <!-- measured: pair -->                    the findings of the chapter's pair, from recorded evidence
-//   <!-- measured: exercise NAME -->           those of an exercise
-//   <!-- figure: pair -->                      both timelines on one scale, drawn into timeline.svg beside
-//   the
-//                                              programs
-//   <!-- figure: pair fixed range=R file=F --> one program's, zoomed to an NVTX range, with the ranges'
-//   projection
-//                                              on the GPU, drawn into F
-//   <!-- figure: exercise NAME ... -->         the same for an exercise
-//   <!-- diff: buggy.cu fixed.cu -->           what changes between two files
-//   <!-- output: lab run ch05 --recorded -->   what a command of lab prints
-//   <!-- exercises: -->                        the table of the chapter's exercises
-//   <!-- chapters: -->                         the table of chapters
-//
-// Each ends with <!-- /measured --> and so on; what stands between is replaced.
+// lab docs: fills the generated blocks of the Markdown files (docs_blocks.h says which there are).
 #include <fmt/format.h>
 
-#include <map>
-
 #include "core/files.h"
-#include "core/process.h"
-#include "core/table.h"
 #include "core/text.h"
-#include "course/case_evidence.h"
-#include "draw/svg.h"
 #include "lab/command.h"
+#include "lab/docs_blocks.h"
 
 namespace lab {
 
 namespace {
 
-const Announce kQuietly = [](const std::string&) {};
-
-/// Files to write, by path: the Markdown files and the figures that they show.
-using Outputs = std::map<fs::path, std::string>;
-
-struct Place {
-    const Course& course;
-    fs::path file;                   ///< the Markdown file
-    std::optional<Chapter> chapter;  ///< the chapter it belongs to, if any
-};
-
-const Chapter& chapter_of(const Place& place) {
-    if (!place.chapter)
-        throw Error(
-            fmt::format("{} belongs to no chapter, so it has no pair", place.course.shown(place.file)));
-    return *place.chapter;
-}
-
-/// What stands in place of evidence that a draft does not have yet.
-const char* const kNotRecorded = "*Not recorded on a GPU yet, so nothing is claimed here.*\n";
-
-/// "pair ..." or "exercise NAME ...": the case, and what else is asked for.
-struct Asked {
-    const Case& both;
-    std::vector<std::string> words;
-};
-
-Asked asked_of(const Place& place, const std::string& argument) {
-    const Chapter& chapter = chapter_of(place);
-    std::vector<std::string> words = split(argument, ' ');
-    if (words[0] == "pair") return {chapter.pair, {words.begin() + 1, words.end()}};
-    const Exercise* exercise =
-        words[0] == "exercise" && words.size() > 1 ? chapter.exercise(words[1]) : nullptr;
-    if (!exercise)
-        throw Error(fmt::format("{}: '{}' is neither 'pair' nor 'exercise NAME'",
-                                place.course.shown(place.file), argument));
-    return {exercise->programs, {words.begin() + 2, words.end()}};
-}
-
-/// A draft may lack a case's evidence; elsewhere that is an Error.
-bool lacks_evidence(const Place& place, const Case& both) {
-    return chapter_of(place).draft &&
-           !is_recorded(place.course, {both.programs.begin(), both.programs.end()});
-}
-
-std::string asserted(const Case& both, const FindingRow& row) {
-    const Finding& f = *row.finding;
-    if (f.quotient) return fmt::format("`{}`: {}", both.text_of(*f.quotient), row.quotient->measured.text());
-    return f.asserted() ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text) : "shown only";
-}
-
-std::string measured(const Place& place, const std::string& argument) {
-    const Case& both = asked_of(place, argument).both;
-    if (lacks_evidence(place, both)) return kNotRecorded;
-    const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
-    using Align = Table::Align;
-    Table table({"finding", both.programs[0].name, both.programs[1].name, "asserted"},
-                {Align::left, Align::right, Align::right, Align::left});
-    for (const FindingRow& row : judge_case(both, evidence.sides[0], evidence.sides[1])) {
-        const Finding& f = *row.finding;
-        const auto cell = [&](std::size_t side) {
-            return row.sides[side].measured.text() +
-                   (f.unit.empty() || f.unit == "share" ? "" : " " + f.unit);
-        };
-        table.add({f.says, cell(0), cell(1), asserted(both, row)});
-    }
-    return table.markdown() + "\n*" + evidence.label + "*\n";
-}
-
-/// The words of a figure's block behind the case: a program, range=..., file=...
-struct FigureRequest {
-    std::optional<std::size_t> side;  ///< both if not given
-    std::optional<std::string> range;
-    std::string file = "timeline.svg";
-};
-
-FigureRequest figure_request(const Place& place, const Asked& asked) {
-    FigureRequest request{std::nullopt, asked.both.range};
-    for (const std::string& word : asked.words) {
-        if (word == asked.both.programs[0].name || word == asked.both.programs[1].name)
-            request.side = word == asked.both.programs[1].name;
-        else if (word.rfind("range=", 0) == 0)
-            request.range = word.substr(6);
-        else if (word.rfind("file=", 0) == 0 && fs::path(word).extension() == ".svg")
-            request.file = word.substr(5);
-        else
-            throw Error(
-                fmt::format("{}: '{}' says nothing about a figure: {}, {}, range=NAME and file=NAME.svg do",
-                            place.course.shown(place.file), word, asked.both.programs[0].name,
-                            asked.both.programs[1].name));
-    }
-    return request;
-}
-
-std::string figure(const Place& place, const std::string& argument, Outputs& outputs) {
-    const Asked asked = asked_of(place, argument);
-    const Case& both = asked.both;
-    const FigureRequest request = figure_request(place, asked);
-    if (lacks_evidence(place, both)) return kNotRecorded;
-    const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
-    std::vector<Timeline> timelines;
-    for (std::size_t side = 0; side < 2; ++side)
-        if (!request.side || *request.side == side)
-            timelines.push_back(build_timeline(
-                evidence.sides[side].trace(),
-                {both.programs[side].name + ".cu", evidence.label, request.range, request.side.has_value()}));
-    const fs::path picture = place.course.root() / both.programs[0].source.parent_path() / request.file;
-    if (outputs.count(picture))
-        throw Error(fmt::format("{}: a second figure is drawn into {}; give it a name with file=NAME.svg",
-                                place.course.shown(place.file), request.file));
-    outputs[picture] = timeline_svg(timelines);
-    const std::string of = request.side ? both.programs[*request.side].name
-                                        : fmt::format("{} above {} on one time scale", both.programs[0].name,
-                                                      both.programs[1].name);
-    const std::string where = request.range && request.side ? fmt::format(", range {}", *request.range) : "";
-    return fmt::format("![Timeline of {}{}: NVTX ranges, streams, copies and idle time]({})\n", of, where,
-                       picture.lexically_relative(place.file.parent_path()).string());
-}
-
-std::string difference(const Place& place, const std::string& argument) {
-    std::vector<std::string> words{"diff", "-U2", "-I",
-                                   "^//"};  // the comments at the head tell them apart in words
-    std::vector<std::string> files = split(trim(argument), ' ');
-    for (const std::string& file : files) words.insert(words.end(), {"--label", file});
-    words.insert(words.end(), files.begin(), files.end());
-    const Outcome outcome = run({.words = words, .folder = place.file.parent_path()});
-    if (outcome.exit_code != 1)
-        throw Error(fmt::format("{}: diff of {} shows nothing: {}", place.course.shown(place.file), argument,
-                                outcome.err));
-    return "```diff\n" + outcome.out + "```\n";
-}
-
-std::string output_of(const Place& place, const std::string& argument) {
-    std::vector<std::string> words = split(trim(argument), ' ');
-    if (words.empty() || words[0] != "lab")
-        throw Error(fmt::format("{}: output is of `lab` commands only", place.course.shown(place.file)));
-    words[0] = fs::read_symlink("/proc/self/exe").string();
-    const Outcome outcome = run({.words = words, .folder = place.course.root()});
-    if (outcome.exit_code != 0)
-        throw Error(fmt::format("`{}` failed: {}", argument, trim(outcome.err)), kFindingFailed);
-    return fmt::format("```console\n$ ./{}\n{}```\n", trim(argument), outcome.out);
-}
-
-std::string chapter_table(const Course& course, const fs::path& file) {
-    Table table({"chapter", "", "minutes", "exercises"},
-                {Table::Align::left, Table::Align::left, Table::Align::right, Table::Align::right});
-    for (const Chapter& chapter : course.chapters()) {
-        const fs::path link =
-            (course.root() / chapter.folder / "README.md").lexically_relative(file.parent_path());
-        table.add({fmt::format("[{}]({})", chapter.id, link.string()) +
-                       (chapter.draft ? " (a draft: not recorded on a GPU yet)" : ""),
-                   chapter.title + " " + chapter.question, std::to_string(chapter.minutes),
-                   std::to_string(chapter.exercises.size())});
-    }
-    return table.markdown();
-}
-
-std::string exercise_table(const Place& place) {
-    const Chapter& chapter = chapter_of(place);
-    Table table({"exercise", "what you can do afterwards", "minutes"},
-                {Table::Align::left, Table::Align::left, Table::Align::right});
-    for (const Exercise& e : chapter.exercises) {
-        const fs::path link =
-            (place.course.root() / e.folder / "README.md").lexically_relative(place.file.parent_path());
-        table.add({fmt::format("[{} {}]({})", e.number, e.name, link.string()), e.objective,
-                   std::to_string(e.minutes)});
-    }
-    return table.markdown();
-}
-
-std::string block(const Place& place, const std::string& kind, const std::string& argument,
-                  Outputs& outputs) {
-    if (kind == "measured") return measured(place, argument);
-    if (kind == "figure") return figure(place, argument, outputs);
-    if (kind == "diff") return difference(place, argument);
-    if (kind == "exercises") return exercise_table(place);
-    if (kind == "output") return output_of(place, argument);
-    return chapter_table(place.course, place.file);
-}
-
 /// "<!-- measured: pair -->" as kind and argument, for the kinds there are.
 std::optional<std::pair<std::string, std::string>> opening(const std::string& line) {
     const std::string text = trim(line);
-    for (const char* kind : {"measured", "figure", "diff", "output", "exercises", "chapters"}) {
+    for (const char* kind : kBlockKinds) {
         const std::string start = fmt::format("<!-- {}:", kind);
         if (text.rfind(start, 0) == 0 && text.size() >= start.size() + 3 &&
             text.substr(text.size() - 3) == "-->")
@@ -237,7 +36,7 @@ std::string filled(const Place& place, Outputs& outputs) {
         if (end == lines.size())
             throw Error(fmt::format("{}:{}: the block is not closed by {}", place.course.shown(place.file),
                                     i + 1, closing));
-        result += "\n" + block(place, opened->first, opened->second, outputs) + "\n";
+        result += "\n" + block_text(place, opened->first, opened->second, outputs) + "\n";
         i = end - 1;
     }
     return result;

@@ -1,0 +1,45 @@
+// The generated blocks of the Markdown files, of which no number is typed by hand.
+//
+//   <!-- measured: pair -->                   the findings of the chapter's pair, from recorded evidence
+//   <!-- measured: exercise NAME -->          those of an exercise
+//   <!-- figure: pair -->                     both timelines on one scale, in timeline.svg beside the
+//   programs
+//   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, with the projection
+//   of
+//                                             the ranges on the GPU, in F
+//   <!-- figure: exercise NAME ... -->        the same for an exercise
+//   <!-- diff: buggy.cu fixed.cu -->          what changes between two files
+//   <!-- output: lab run ch05 --recorded -->  what a command of lab prints
+//   <!-- exercises: -->                       the table of the chapter's exercises
+//   <!-- chapters: -->                        the table of chapters
+//
+// Each ends with <!-- /measured --> and so on; what stands between is replaced.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "course/course.h"
+
+namespace lab {
+
+/// Files to write, by path: the Markdown files and the figures that they show.
+using Outputs = std::map<fs::path, std::string>;
+
+struct Place {
+    const Course& course;
+    fs::path file;                   ///< the Markdown file
+    std::optional<Chapter> chapter;  ///< the chapter it belongs to, if any
+};
+
+constexpr std::array kBlockKinds{"measured", "figure", "diff", "output", "exercises", "chapters"};
+
+/// What stands in a block of a page; figures are added to the outputs. An Error names the page and what is
+/// wrong.
+[[nodiscard]] std::string block_text(const Place& place, const std::string& kind, const std::string& argument,
+                                     Outputs& outputs);
+
+}  // namespace lab
