@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 
+#include "core/files.h"
 #include "course/course.h"
 
 namespace lab {
