@@ -145,10 +145,10 @@ void write_report(const Database& database, const std::string& tool, const Sanit
     const auto line = static_cast<std::size_t>(r.line);
     const std::string source = line > 0 && line <= lines.size() ? trim(lines[line - 1]) : "";
     Statement row = database.prepare(
-        "INSERT INTO SANITIZER_REPORTS VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
+        "INSERT INTO SANITIZER_REPORTS VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
     row.bind(1, tool).bind(2, r.kind).bind(3, r.severity).bind(4, r.function).bind(5, r.file);
     row.bind(6, r.line).bind(7, r.bytes).bind(8, r.count).bind(9, r.allocation_bytes);
-    row.bind(10, r.beyond_bytes).bind(11, source).bind(12, id).next();
+    row.bind(10, r.beyond_bytes).bind(11, source).bind(12, shorten(r.text, 4000)).bind(13, id).next();
     for (std::size_t depth = 0; depth < r.frames.size(); ++depth) {
         const SanitizerFrame& f = r.frames[depth];
         Statement frame =
@@ -166,7 +166,8 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         "CREATE TABLE NCU_METRICS (launch INTEGER, kernel TEXT, metric TEXT, unit TEXT, value REAL);"
         "CREATE TABLE SANITIZER_REPORTS (tool TEXT, kind TEXT, severity TEXT, function TEXT, file TEXT, line "
         "INTEGER, "
-        "bytes INTEGER, count INTEGER, allocation_bytes INTEGER, beyond_bytes INTEGER, source TEXT, "
+        "bytes INTEGER, count INTEGER, allocation_bytes INTEGER, beyond_bytes INTEGER, source TEXT, text "
+        "TEXT, "
         "id INTEGER PRIMARY KEY);"
         "CREATE TABLE SANITIZER_FRAMES (report INTEGER, depth INTEGER, side TEXT, function TEXT, file TEXT, "
         "line INTEGER, module TEXT);"

@@ -228,10 +228,12 @@ SanitizerOutput parse_sanitizer_output(std::string_view text) {
         } else if (auto next = headline(line)) {
             close();
             open = std::move(next);
+            open->text = raw.substr(at);
             add_place(line, *open);
         } else if (line.empty()) {
             close();
         } else if (open) {
+            open->text += "\n" + raw.substr(at);
             add_place(line, *open);
             add_allocation(line, *open);
             add_frame(line, *open);

@@ -124,6 +124,25 @@ std::string figure(const Place& place, const std::string& argument, Outputs& out
                        picture.lexically_relative(place.file.parent_path()).string());
 }
 
+/// "pair buggy memcheck": the tool's first report on that program.
+std::string report(const Place& place, const std::string& argument) {
+    const Asked asked = asked_of(place, argument);
+    const auto& programs = asked.both.programs;
+    const bool second = asked.words.size() == 2 && asked.words[0] == programs[1].name;
+    if (asked.words.size() != 2 || (!second && asked.words[0] != programs[0].name))
+        throw Error(fmt::format("{}: a report is of {} or {} and a tool, as in 'pair {} memcheck'",
+                                place.course.shown(place.file), programs[0].name, programs[1].name,
+                                programs[0].name));
+    if (lacks_evidence(place, asked.both)) return kNotRecorded;
+    const Evidence evidence = open_recorded(place.course, programs[second ? 1 : 0]);
+    Statement row =
+        evidence.database().prepare("SELECT text FROM SANITIZER_REPORTS WHERE tool = ?1 ORDER BY id LIMIT 1");
+    if (!row.bind(1, asked.words[1]).next())
+        throw Error(fmt::format("{}: {} reports nothing on {}", place.course.shown(place.file),
+                                asked.words[1], programs[second ? 1 : 0].source.string()));
+    return fmt::format("```text\n{}\n```\n\n*{}*\n", row.text(0), source_label(evidence.provenance(), false));
+}
+
 std::string difference(const Place& place, const std::string& argument) {
     std::vector<std::string> words{"diff", "-U2", "-I",
                                    "^//"};  // the comments at the head tell them apart in words
@@ -181,6 +200,7 @@ std::string block_text(const Place& place, const std::string& kind, const std::s
                        Outputs& outputs) {
     if (kind == "measured") return measured(place, argument);
     if (kind == "figure") return figure(place, argument, outputs);
+    if (kind == "report") return report(place, argument);
     if (kind == "diff") return difference(place, argument);
     if (kind == "exercises") return exercise_table(place);
     if (kind == "output") return output_of(place, argument);

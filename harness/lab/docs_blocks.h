@@ -8,6 +8,8 @@
 //   of
 //                                             the ranges on the GPU, in F
 //   <!-- figure: exercise NAME ... -->        the same for an exercise
+//   <!-- report: pair buggy memcheck -->      the first report of a tool of compute-sanitizer, in its own
+//   words
 //   <!-- diff: buggy.cu fixed.cu -->          what changes between two files
 //   <!-- output: lab run ch05 --recorded -->  what a command of lab prints
 //   <!-- exercises: -->                       the table of the chapter's exercises
@@ -36,7 +38,8 @@ struct Place {
     std::optional<Chapter> chapter;  ///< the chapter it belongs to, if any
 };
 
-constexpr std::array kBlockKinds{"measured", "figure", "diff", "output", "exercises", "chapters"};
+inline constexpr std::array kBlockKinds{"measured", "figure",    "report",  "diff",
+                                        "output",   "exercises", "chapters"};
 
 /// What stands in a block of a page; figures are added to the outputs. An Error names the page and what is
 /// wrong.

@@ -196,6 +196,15 @@ TEST_CASE("the nearest allocation, and how far past its end") {
         if (report.kind == "Leak") CHECK(report.allocation_bytes == 0);
 }
 
+TEST_CASE("a report keeps the tool's own words") {
+    const SanitizerOutput read = parse_sanitizer_output(sample("oob_memcheck"));
+    const std::string& text = read.reports[0].text;
+    CHECK(text.rfind("========= Invalid __global__ read of size 4 bytes\n", 0) == 0);
+    CHECK(text.find("by thread (2,0,0) in block (3,0,0)") != std::string::npos);
+    CHECK(text.find("Host Frame: main") != std::string::npos);
+    CHECK(text.find("by thread (3,0,0)") == std::string::npos);  // that is the second one, of the same place
+}
+
 TEST_CASE("frames of the host and of the device are kept, innermost first") {
     const SanitizerOutput real = parse_sanitizer_output(sample("oob_memcheck"));
     REQUIRE(real.reports[0].frames.size() == 1);
