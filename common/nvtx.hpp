@@ -1,4 +1,4 @@
-// NVTX ranges by NVTX's C++ API. Toolkits before 13.0 bring only its C API: there, the one class that the
+// NVTX ranges by NVTX's C++ API. Toolkits before 12.9 bring only its C API: there, the one class that the
 // course uses stands in, with the same name and meaning.
 #pragma once
 

@@ -29,8 +29,8 @@ __global__ void lose_charge(float* volts, int capacitors) {
 /// One block adds up half the square of every voltage: the energy in joules at a capacitance of 1 farad.
 __global__ void add_energy(const float* volts, int capacitors, double* joules) {
     __shared__ double tree[kThreads];
-    double mine = 0;
-    for (int i = threadIdx.x; i < capacitors; i += kThreads) mine += 0.5 * volts[i] * volts[i];
+    float mine = 0;
+    for (int i = threadIdx.x; i < capacitors; i += kThreads) mine += 0.5f * volts[i] * volts[i];
     tree[threadIdx.x] = mine;
     for (int half = kThreads / 2; half > 0; half /= 2) {
         __syncthreads();

@@ -139,6 +139,8 @@ int main(int argc, char** argv) {
         for (int j = 0; j < n; ++j) expected[j] += double{sorted[row + k]} * right[size_t{1} * k * n + j];
     double worst = 0;
     for (int j = 0; j < n; ++j) worst = std::max(worst, std::fabs(product[row + j] / expected[j] - 1));
+    require(cublasDestroy(blas), "cublasDestroy");
+    require(curandDestroyGenerator(generator), "curandDestroyGenerator");
     std::printf("%d x %d: %.2f ms; wrong rows: expected 0, found %zu\n", n, n, elapsed.count(), wrong_rows);
     std::printf("largest relative error: expected at most %.1e, found %.1e\n", kTolerance, worst);
     return wrong_rows == 0 && worst <= kTolerance ? 0 : 1;

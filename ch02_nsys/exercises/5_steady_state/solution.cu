@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     Options options(argc, argv, "Iterates a recurrence in three bursts: start-up, steady state, tail.");
     const int count = static_cast<int>(options.integer("--count", 500'003, 1, 10'000'000, "numbers"));
     const int rounds =
-        static_cast<int>(options.integer("--rounds", 20'000, 1, 100'000, "steps an iteration"));
+        static_cast<int>(options.integer("--rounds", 100'000, 1, 1'000'000, "steps an iteration"));
     options.done();
     require_gpu(count * sizeof(uint32_t));
 
