@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 #include <set>
 
+#include "command_lines.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -182,13 +182,6 @@ bool known_flag(const std::string& flag) {
                        [&](const auto& entry) { return entry.second.count(flag) > 0; });
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-    std::vector<std::string> words;
-    for (const std::string& word : split(text, ' '))
-        if (!word.empty()) words.push_back(word);
-    return words;
-}
-
 /// What of a command line, from the word behind `nsys` on, is not in today's spelling. Empty if all is.
 std::vector<std::string> faults_of(std::vector<std::string> words) {
     std::vector<std::string> faults;
@@ -217,114 +210,19 @@ std::vector<std::string> faults_of(std::vector<std::string> words) {
     return faults;
 }
 
-/// The nsys command lines in a piece of code: a line of a shell, or a code span in running text.
-std::vector<std::vector<std::string>> commands_in(const std::string& code) {
-    std::vector<std::vector<std::string>> commands;
-    const std::vector<std::string> words = words_of(code.substr(0, code.find(" #")));
-    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-        const bool is_ours =
-            i > 0 && words[i - 1].size() >= 3 && words[i - 1].compare(words[i - 1].size() - 3, 3, "lab") == 0;
-        const bool is_version = words[i + 1].find_first_of("0123456789") == 0;
-        const bool is_key = words[i + 1] == "=";  // of chapter.toml
-        if (words[i] == "nsys" && !is_ours && !is_version && !is_key)
-            commands.emplace_back(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-    }
-    return commands;
-}
-
-/// All code of a page: the lines of its shell blocks, with continued lines joined, and its code spans.
-struct Code {
-    std::vector<std::string> lines, spans;
-};
-
-Code code_of(const std::string& page) {
-    Code code;
-    std::string prose, line, language;
-    for (const std::string& raw : split(page, '\n')) {
-        if (trim(raw).rfind("```", 0) == 0) {
-            language = language.empty() ? trim(raw).substr(3) + " " : "";
-            continue;
-        }
-        if (language.empty()) {
-            prose += trim(raw).empty() ? "\n" : raw + " ";
-            continue;
-        }
-        if (language != "sh " && language != "bash ") continue;
-        line += raw;
-        if (!line.empty() && line.back() == '\\') {
-            line.back() = ' ';
-            continue;
-        }
-        code.lines.push_back(line);
-        line.clear();
-    }
-    static const std::regex span("`([^`\n]+)`");
-    for (std::sregex_iterator at(prose.begin(), prose.end(), span), end; at != end; ++at)
-        code.spans.push_back((*at)[1]);
-    return code;
-}
-
-const char* const kGone = "## Spellings that are gone";
-
-/// A page without the section that names what is gone, or that section alone.
-std::string part_of(const std::string& page, bool the_gone) {
-    const std::size_t begin = page.find(kGone);
-    if (begin == std::string::npos) return the_gone ? "" : page;
-    const std::size_t end = std::min(page.find("\n## ", begin), page.size());
-    return the_gone ? page.substr(begin, end - begin) : page.substr(0, begin) + page.substr(end);
-}
-
-std::vector<fs::path> pages() {
-    const fs::path root = LAB_SOURCE_FOLDER;
-    std::vector<fs::path> found{root / "README.md"};
-    for (const auto& entry : fs::directory_iterator(root / "docs"))
-        if (entry.path().extension() == ".md") found.push_back(entry.path());
-    for (const auto& chapter : fs::directory_iterator(root)) {
-        if (chapter.path().filename().string().rfind("ch", 0) != 0 || !chapter.is_directory()) continue;
-        for (const auto& entry : fs::recursive_directory_iterator(chapter.path()))
-            if (entry.path().filename() == "README.md") found.push_back(entry.path());
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
 std::string page_of_nsys() {
     return read_file(fs::path(LAB_SOURCE_FOLDER) / "docs/nsys.md");
 }
 
-/// Code spans of the two columns of the tables in the section on what is gone.
-struct Renamed {
-    std::vector<std::string> gone, today;
-};
-
 Renamed renamed() {
-    Renamed all;
-    for (const std::string& line : split(part_of(page_of_nsys(), true), '\n')) {
-        if (line.rfind("| `", 0) != 0) continue;
-        const std::vector<std::string> cells = split(line, '|');
-        REQUIRE(cells.size() >= 3);
-        for (const std::string& span : code_of(cells[1]).spans) all.gone.push_back(span);
-        for (const std::string& span : code_of(cells[2]).spans) all.today.push_back(span);
-    }
+    const Renamed all = renamed_on(page_of_nsys());
     REQUIRE(all.gone.size() > 30);
     return all;
 }
 
-bool says(const std::string& page, const std::string& word) {
-    const auto part_of_word = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-    };
-    for (std::size_t at = 0; (at = page.find(word, at)) != std::string::npos; ++at) {
-        const std::size_t end = at + word.size();
-        if ((at == 0 || !part_of_word(page[at - 1])) && (end == page.size() || !part_of_word(page[end])))
-            return true;
-    }
-    return false;
-}
-
 std::vector<std::string> faults_of_line(const std::string& line) {
     std::vector<std::string> faults;
-    for (const auto& command : commands_in(line))
+    for (const auto& command : commands_in(line, "nsys"))
         for (const std::string& fault : faults_of(command)) faults.push_back(fault);
     return faults;
 }
@@ -355,10 +253,10 @@ TEST_CASE("nsys commands: the check itself sees what is wrong") {
 TEST_CASE("nsys commands: every command line of every page is in today's spelling") {
     std::size_t commands = 0;
     for (const fs::path& path : pages()) {
-        const Code code = code_of(part_of(read_file(path), false));
+        const PageCode code = code_of(part_of(read_file(path), false));
         for (const auto& pieces : {code.lines, code.spans})
             for (const std::string& piece : pieces) {
-                commands += commands_in(piece).size();
+                commands += commands_in(piece, "nsys").size();
                 CHECK_MESSAGE(faults_of_line(piece).empty(),
                               path.string() << ": " << piece << ": " << join(faults_of_line(piece), ", "));
             }

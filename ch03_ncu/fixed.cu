@@ -1,0 +1,135 @@
+// Adds two arrays, c = a + b: a small pair of half a million numbers, and a large pair that fits no cache.
+//
+// Right: the literal 0.0f makes the numbers float, on the host and, as the type is deduced from there, in the
+// kernel too. Half as many bytes move, and the double-precision units have nothing to do.
+//
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch03_ncu/fixed.cu -o fixed
+// look:    ncu -k vecadd --launch-skip 1 --launch-count 4 --set full -f -o fixed ./fixed
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kThreads = 256, kPerThread = 4;
+constexpr int kSmallLaunches = 3, kLargeLaunches = 15;
+
+/// Room for `count` numbers in host memory.
+auto host_numbers(size_t count) {
+    return std::vector(count, 0.0f);
+}
+using Number = decltype(host_numbers(0))::value_type;
+
+/// Each thread adds four numbers, and loads all of them first: enough bytes under way to keep DRAM busy.
+__global__ void vecadd(const Number* a, const Number* b, Number* c, size_t count) {
+    const size_t first = blockIdx.x * size_t{kThreads * kPerThread} + threadIdx.x;
+    Number x[kPerThread] = {}, y[kPerThread] = {};
+    for (int k = 0; k < kPerThread; ++k) {
+        const size_t i = first + k * kThreads;
+        if (i < count) x[k] = a[i], y[k] = b[i];
+    }
+    for (int k = 0; k < kPerThread; ++k) {
+        const size_t i = first + k * kThreads;
+        if (i < count) c[i] = x[k] + y[k];
+    }
+}
+
+/// The roof: a triad over the same memory, c = a + 3 b, 16 bytes a load, as STREAM does it.
+__global__ void triad(const float4* a, const float4* b, float4* c, size_t count) {
+    const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+    if (i >= count) return;
+    const float4 x = a[i], y = b[i];
+    c[i] = make_float4(x.x + 3 * y.x, x.y + 3 * y.y, x.z + 3 * y.z, x.w + 3 * y.w);
+}
+
+/// Random numbers from 0 to 1, from a generator that costs one multiplication a number.
+class Random {
+  public:
+    explicit Random(uint64_t seed) : random_(seed) {}
+    float next() { return static_cast<float>(random_() >> 40) / (1 << 24); }
+
+  private:
+    std::linear_congruential_engine<uint64_t, 6364136223846793005, 1442695040888963407, 0> random_;
+};
+
+unsigned blocks_for(size_t count, size_t per_block) {
+    return static_cast<unsigned>((count + per_block - 1) / per_block);
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Adds two small and two large arrays of random numbers on the GPU.");
+    const size_t small = options.integer("--small", 500'000, 1, 200'000'000, "numbers in a small array");
+    const size_t large =
+        options.integer("--large", 64'000'000, 1'000, 200'000'000, "numbers in a large array");
+    options.done();
+    const size_t most = std::max(small, large);
+    require_gpu(3 * most * sizeof(Number));
+
+    auto host = host_numbers(most);
+    const auto a = device_array<Number>(most), b = device_array<Number>(most), c = device_array<Number>(most);
+    uint64_t seed = 31;
+    for (Number* const array : {a.get(), b.get()}) {
+        Random random(seed++);
+        for (Number& number : host) number = random.next();
+        CUDA_CHECK(cudaMemcpy(array, host.data(), most * sizeof(Number), cudaMemcpyHostToDevice));
+    }
+
+    const auto add = [&](size_t count) {
+        vecadd<<<blocks_for(count, kThreads * kPerThread), kThreads>>>(a.get(), b.get(), c.get(), count);
+    };
+    const size_t quads = large * sizeof(Number) / sizeof(float4);
+    const auto measure_roof = [&] {
+        triad<<<blocks_for(quads, kThreads), kThreads>>>(reinterpret_cast<const float4*>(a.get()),
+                                                         reinterpret_cast<const float4*>(b.get()),
+                                                         reinterpret_cast<float4*>(c.get()), quads);
+    };
+    const auto wrong_sums = [&](size_t count) {
+        CUDA_CHECK(cudaMemcpy(host.data(), c.get(), count * sizeof(Number), cudaMemcpyDeviceToHost));
+        Random random_a(31), random_b(32);
+        size_t wrong = 0;
+        for (size_t i = 0; i < count; ++i) {
+            const double expected = double{random_a.next()} + random_b.next();
+            wrong += !(std::fabs(host[i] - expected) <= 1e-7 * expected);
+        }
+        return wrong;
+    };
+
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        add(large);
+        measure_roof();
+        // Nothing of this may pass for an answer: bytes of 0xFF are a NaN.
+        CUDA_CHECK(cudaMemset(c.get(), 0xFF, most * sizeof(Number)));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    {
+        nvtx3::scoped_range range{"small"};
+        for (int launch = 0; launch < kSmallLaunches; ++launch) add(small);
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    const size_t wrong_small = wrong_sums(small);
+    {
+        nvtx3::scoped_range range{"roof"};
+        for (int launch = 0; launch < kLargeLaunches; ++launch) measure_roof();
+        CUDA_CHECK(cudaMemset(c.get(), 0xFF, most * sizeof(Number)));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    {
+        nvtx3::scoped_range range{"large"};
+        for (int launch = 0; launch < kLargeLaunches; ++launch) add(large);
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    CUDA_CHECK(cudaGetLastError());
+    const size_t wrong_large = wrong_sums(large);
+
+    const double expected = double{Random(31).next()} + Random(32).next();
+    std::printf("first sum: expected %.6f, found %.6f\n", expected, static_cast<double>(host[0]));
+    std::printf("%zu of %zu small sums wrong, %zu of %zu large sums wrong\n", wrong_small, small, wrong_large,
+                large);
+    return wrong_small + wrong_large == 0 ? 0 : 1;
+}

@@ -1,0 +1,53 @@
+// Shifts an array by two places: out[i] = x[i + 2]. There are two results fewer than numbers, and the program
+// fetches and checks these and no more.
+//
+// Wrong: the guard lets one thread a number through, so the last two threads read behind the end of the
+// array. What they write is never looked at, so the answer is right all the same.
+//
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch04_sanitizer/buggy.cu -o buggy
+// look:    compute-sanitizer --tool memcheck --leak-check full ./buggy
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kThreads = 32, kShift = 2;
+
+__global__ void shift(const float* x, float* out, int count) {
+    const int i = blockIdx.x * kThreads + threadIdx.x;
+    if (i < count) out[i] = x[i + kShift];
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Shifts an array of random numbers by two places.");
+    const int count =
+        static_cast<int>(options.integer("--count", 100, kShift + 1, 100'000, "numbers in the array"));
+    options.done();
+    require_gpu(2 * count * sizeof(float));
+
+    std::vector<float> x(count), out(count - kShift, NAN);
+    std::mt19937 random(4);
+    for (float& number : x) number = static_cast<float>(random() >> 8) / (1 << 24);
+    const auto device_x = device_array<float>(count), device_out = device_array<float>(count);
+    CUDA_CHECK(cudaMemcpy(device_x.get(), x.data(), x.size() * sizeof(float), cudaMemcpyHostToDevice));
+
+    {
+        nvtx3::scoped_range range{"shift"};
+        const int blocks = (count + kThreads - 1) / kThreads;
+        shift<<<blocks, kThreads>>>(device_x.get(), device_out.get(), count);
+        CUDA_CHECK(cudaGetLastError());
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    CUDA_CHECK(cudaMemcpy(out.data(), device_out.get(), out.size() * sizeof(float), cudaMemcpyDeviceToHost));
+
+    size_t wrong = 0;
+    for (size_t i = 0; i < out.size(); ++i) wrong += !(out[i] == x[i + kShift]);
+    std::printf("%d numbers, shifted by %d places: %zu results\n", count, kShift, out.size());
+    std::printf("last result: expected %.6f, found %.6f; %zu of %zu results wrong\n", x.back(), out.back(),
+                wrong, out.size());
+    return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,100 @@
+// Wrong answer to divergence: the 32 bodies of each warp are put in order among themselves. The warp still
+// has bodies of both kinds, and takes both paths.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kThreads = 256, kPlanetSteps = 60, kCometSteps = 40;
+constexpr float kLongOrbit = 0.5f;  // from here on a body counts as a comet
+constexpr float kTwoPi = 6.2831853f;
+constexpr double kTolerance = 1e-4;  // of the angle E, in radians
+
+struct Body {
+    float eccentricity, mean_anomaly;  // e, and M in radians
+};
+
+/// One thread a body. The steps of a path are always the same number, and the sine is the hardware's own,
+/// which has no slower way for large angles: lanes on one path never wait for each other.
+__global__ void solve(const Body* bodies, const int* order, float* anomaly, int count) {
+    const int thread = blockIdx.x * kThreads + threadIdx.x;
+    if (thread >= count) return;
+    const int i = order[thread];
+    const float e = bodies[i].eccentricity, m = bodies[i].mean_anomaly;
+    float angle = m;
+    if (e < kLongOrbit) {
+#pragma unroll 1
+        for (int step = 0; step < kPlanetSteps; ++step) angle = m + e * __sinf(angle);
+    } else {
+        angle = kTwoPi / 2;  // from here Newton's method finds the answer, whatever e and M are
+#pragma unroll 1
+        for (int step = 0; step < kCometSteps; ++step)
+            angle -= __fdividef(angle - e * __sinf(angle) - m, 1 - e * __cosf(angle));
+    }
+    anomaly[i] = angle;
+}
+
+std::vector<Body> random_catalogue(int count) {
+    std::mt19937 random(6);
+    const auto uniform = [&] { return static_cast<float>(random() >> 8) / (1 << 24); };
+    std::vector<Body> bodies(count);
+    for (Body& body : bodies) {
+        const bool comet = uniform() < 0.5f;
+        body.eccentricity = comet ? kLongOrbit + 0.4f * uniform() : 0.2f * uniform();
+        body.mean_anomaly = kTwoPi * uniform();
+    }
+    return bodies;
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Solves Kepler's equation for a catalogue of planets and comets.");
+    const int count = options.integer("--count", 1'000'003, 1, 50'000'000, "bodies in the catalogue");
+    options.done();
+    require_gpu(count * (sizeof(Body) + sizeof(int) + sizeof(float)));
+
+    const std::vector<Body> bodies = random_catalogue(count);
+    std::vector<int> order(count);  // thread t solves body order[t]
+    std::iota(order.begin(), order.end(), 0);
+    for (int first = 0; first < count; first += 32)
+        std::stable_partition(order.begin() + first, order.begin() + std::min(first + 32, count),
+                              [&](int i) { return bodies[i].eccentricity < kLongOrbit; });
+
+    const auto device_bodies = device_array<Body>(count);
+    const auto device_order = device_array<int>(count);
+    const auto device_anomaly = device_array<float>(count);
+    CUDA_CHECK(cudaMemcpy(device_bodies.get(), bodies.data(), count * sizeof(Body), cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(device_order.get(), order.data(), count * sizeof(int), cudaMemcpyHostToDevice));
+
+    const auto run = [&](const char* name) {
+        const nvtx3::scoped_range range{name};
+        const int blocks = (count + kThreads - 1) / kThreads;
+        solve<<<blocks, kThreads>>>(device_bodies.get(), device_order.get(), device_anomaly.get(), count);
+        CUDA_CHECK(cudaGetLastError());
+        CUDA_CHECK(cudaDeviceSynchronize());
+    };
+    run("warm-up");
+    CUDA_CHECK(cudaMemset(device_anomaly.get(), 0xFF, count * sizeof(float)));  // not a number
+    run("solve");
+    std::vector<float> anomaly(count);
+    CUDA_CHECK(
+        cudaMemcpy(anomaly.data(), device_anomaly.get(), count * sizeof(float), cudaMemcpyDeviceToHost));
+
+    // E - e sin E grows by at least 1 - e a radian, so what is left over bounds the error of E.
+    int wrong = 0, shown = 0;
+    const auto mean_of = [&](int i) {
+        return anomaly[i] - bodies[i].eccentricity * std::sin(double{anomaly[i]});
+    };
+    for (int i = count - 1; i >= 0; --i) {
+        const double error = std::fabs(mean_of(i) - bodies[i].mean_anomaly) / (1 - bodies[i].eccentricity);
+        if (!(error <= kTolerance)) ++wrong, shown = i;
+    }
+    std::printf("body %d: E - e sin E expected %.5f, found %.5f; %d of %d bodies wrong\n", shown,
+                bodies[shown].mean_anomaly, mean_of(shown), wrong, count);
+    return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,84 @@
+// Answers requests, one after the other: the numbers of a request go to the GPU, which adds them up. A
+// request whose numbers are not all finite, or do not add up to the sum that came with it, is turned down.
+//
+// Wrong: freed where the sum is wrong, and not where it is no number: the function has one more way out.
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kBlocks = 80, kThreads = 256;
+constexpr int kRequests = 40;  // of which every 7th has a wrong sum, and every 11th a number that is none
+
+struct Request {
+    std::vector<float> numbers;
+    double claimed = 0;  // what the sender says that they add up to
+    bool is_good = true;
+};
+
+__global__ void add_up(const float* x, size_t count, double* sum) {
+    double mine = 0;
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
+        mine += x[i];
+    atomicAdd(sum, mine);
+}
+
+/// Is the request in order? Never inlined, so that a backtrace shows its name.
+[[gnu::noinline]] bool answer_request(const Request& request) {
+    const size_t count = request.numbers.size(), bytes = count * sizeof(float);
+    float* numbers = nullptr;
+    CUDA_CHECK(cudaMalloc(&numbers, bytes));
+    double *sum = nullptr, found = 0;
+    CUDA_CHECK(cudaMalloc(&sum, sizeof(double)));
+    CUDA_CHECK(cudaMemcpy(numbers, request.numbers.data(), bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemset(sum, 0, sizeof(double)));
+    add_up<<<kBlocks, kThreads>>>(numbers, count, sum);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaMemcpy(&found, sum, sizeof(double), cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaFree(sum));
+    if (!std::isfinite(found)) return false;
+    if (std::fabs(found - request.claimed) > 1e-9 * request.claimed) {
+        CUDA_CHECK(cudaFree(numbers));
+        return false;
+    }
+    CUDA_CHECK(cudaFree(numbers));
+    return true;
+}
+
+Request make_request(int number, size_t count, std::mt19937& random) {
+    Request request;
+    request.numbers.resize(count);
+    for (float& x : request.numbers) {
+        x = static_cast<float>((random() >> 8) + 1) / (1 << 24);
+        request.claimed += x;
+    }
+    if (number % 7 == 0) request.claimed *= 2;
+    if (number % 11 == 0) request.numbers[random() % count] = NAN;
+    request.is_good = number % 7 != 0 && number % 11 != 0;
+    return request;
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Answers requests to add numbers, good ones and bad ones.");
+    const size_t count = options.integer("--count", 250'007, 1, 1'000'000, "numbers in a request");
+    options.done();
+    require_gpu(kRequests * (count + 2) * sizeof(float));
+
+    std::mt19937 random(4);
+    int accepted = 0, expected = 0, wrong = 0;
+    for (int number = 1; number <= kRequests; ++number) {
+        const Request request = make_request(number, count, random);
+        nvtx3::scoped_range range{"request"};
+        const bool accepts = answer_request(request);
+        accepted += accepts;
+        expected += request.is_good;
+        wrong += accepts != request.is_good;
+    }
+    std::printf("requests accepted: expected %d, found %d of %d; %d answers wrong\n", expected, accepted,
+                kRequests, wrong);
+    return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,75 @@
+// Turns up the volume of one part of a recording, in place: the samples from number --first on are multiplied
+// by a gain, four at a time.
+//
+// Wrong: the middle begins at a multiple of 8 bytes, which is what a float2 needs. A float4 needs 16.
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kThreads = 256;
+constexpr int kLanes = 4;    // samples in a float4
+constexpr int kAfter = 100;  // samples behind the part, which stay as they are
+constexpr float kGain = 1.5f;
+
+/// Multiplies `count` samples from `part` on. A thread takes four that lie together, with one load and one
+/// store; a few more threads take what is left over, one sample each.
+__global__ void amplify(float* part, int count, float gain) {
+    const int i = blockIdx.x * kThreads + threadIdx.x;
+    const auto beyond = reinterpret_cast<size_t>(part) % sizeof(float2) / sizeof(float);
+    const int head = min(count, static_cast<int>((2 - beyond) % 2));
+    const int quads = (count - head) / kLanes;
+    if (i < quads) {
+        float4* quad = reinterpret_cast<float4*>(part + head) + i;
+        float4 four = *quad;
+        four.x *= gain, four.y *= gain, four.z *= gain, four.w *= gain;
+        *quad = four;
+    } else if (const int loose = i - quads; loose < count - quads * kLanes) {
+        part[loose < head ? loose : quads * kLanes + loose] *= gain;
+    }
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Turns up the volume of one part of a recording.");
+    const auto first = static_cast<size_t>(options.integer("--first", 1, 0, 1000, "samples before the part"));
+    const int count =
+        static_cast<int>(options.integer("--count", 1000001, 1, 64 << 20, "samples in the part"));
+    options.done();
+    const size_t total = first + count + kAfter, bytes = total * sizeof(float);
+    require_gpu(bytes);
+
+    const auto before = pinned_array<float>(total), after = pinned_array<float>(total);
+    std::mt19937 random(5);
+    for (size_t i = 0; i < total; ++i) before[i] = static_cast<float>(random() % 20001) / 10000 - 1;
+    const auto recording = device_array<float>(total);
+    CUDA_CHECK(cudaMemcpy(recording.get(), before.get(), bytes, cudaMemcpyHostToDevice));
+
+    const int threads = count / kLanes + 2 * kLanes;  // up to three samples are left over at either end
+    const int blocks = (threads + kThreads - 1) / kThreads;
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        amplify<<<blocks, kThreads>>>(recording.get(), 0, kGain);
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    {
+        nvtx3::scoped_range range{"amplify"};
+        amplify<<<blocks, kThreads>>>(&recording[first], count, kGain);
+    }
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaDeviceSynchronize());
+
+    CUDA_CHECK(cudaMemcpy(after.get(), recording.get(), bytes, cudaMemcpyDeviceToHost));
+    size_t wrong = 0;
+    for (size_t i = 0; i < total; ++i) {
+        const bool inside = i >= first && i < first + count;
+        const double expected = inside ? static_cast<double>(before[i]) * kGain : before[i];
+        if (!(std::fabs(after[i] - expected) <= 1e-6) && ++wrong == 1)
+            std::printf("sample %zu: expected %.6f, found %.6f\n", i, expected, after[i]);
+    }
+    std::printf("samples %zu to %zu amplified\n", first, first + count - 1);
+    std::printf("wrong samples: expected 0, found %zu of %zu\n", wrong, total);
+    return wrong == 0 ? 0 : 1;
+}
