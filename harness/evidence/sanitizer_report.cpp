@@ -59,11 +59,26 @@ std::optional<SanitizerReport> memory_headline(std::string_view line) {
         report.bytes = leading_integer(line.substr(7));
         return report;
     }
-    for (const char* word : {"Invalid ", "Misaligned ", "Uninitialized ", "Unused memory"}) {
+    for (const char* word : {"Invalid ", "Misaligned ", "Uninitialized ", "Unused ", "Potential invalid ",
+                             "Host API memory access error"}) {
         if (!size || !line.starts_with(word)) continue;
-        const std::size_t allocation = line.find(" in allocation");  // whose address differs from run to run
-        SanitizerReport report = report_of(line.substr(0, std::min(line.find(" of size "), allocation)));
+        // What follows is an address, which differs from run to run.
+        const std::size_t place = std::min(line.find(" in allocation"), line.find(" at host access"));
+        SanitizerReport report = report_of(line.substr(0, std::min(line.find(" of size "), place)));
         report.bytes = leading_integer(*size);
+        return report;
+    }
+    return std::nullopt;
+}
+
+/// "Use-after-free on allocation of size 256 bytes at 0x3366000000": memory of cudaMallocAsync outside its
+/// life.
+std::optional<SanitizerReport> stream_ordered_headline(std::string_view line) {
+    const auto size = after(line, " on allocation of size ");
+    for (const char* word : {"Use-after-free", "Use-before-alloc", "Free-before-alloc"}) {
+        if (!size || !line.starts_with(word)) continue;
+        SanitizerReport report = report_of(word);
+        report.allocation_bytes = leading_integer(*size);
         return report;
     }
     return std::nullopt;
@@ -90,14 +105,16 @@ std::optional<SanitizerReport> call_headline(std::string_view line) {
 }
 
 std::optional<SanitizerReport> barrier_headline(std::string_view line) {
-    constexpr std::string_view kBarrier = "Barrier error detected";
-    if (line.starts_with(kBarrier)) return report_of(kBarrier);
+    for (const char* error : {"Barrier error detected", "Warpgroup MMA sequence error detected",
+                              "Malloc/Free error encountered", "Deadlock detected"})
+        if (line.starts_with(error)) return report_of(error);
     return std::nullopt;
 }
 
 /// The first line of a report, if `line` is one.
 std::optional<SanitizerReport> headline(std::string_view line) {
-    for (const auto& read : {memory_headline, race_headline, call_headline, barrier_headline})
+    for (const auto& read :
+         {memory_headline, stream_ordered_headline, race_headline, call_headline, barrier_headline})
         if (auto report = read(line)) return report;
     return std::nullopt;
 }
@@ -212,7 +229,8 @@ SanitizerOutput parse_sanitizer_output(std::string_view text) {
     for (const std::string& raw : split(text, '\n')) {
         const std::size_t at = raw.find(kPrefix);  // behind the program's own text if that ended no line
         if (at == std::string::npos) continue;
-        const std::string line = trim(raw.substr(at + kPrefix.size()));
+        const std::string rest = raw.substr(at + kPrefix.size());
+        const std::string line = trim(rest);
         if (const auto count = count_in(line, "ERROR SUMMARY: ", " not printed")) {
             not_printed = *count;
         } else if (const auto errors = errors_in_summary(line)) {
@@ -231,7 +249,8 @@ SanitizerOutput parse_sanitizer_output(std::string_view text) {
             open->text = raw.substr(at);
             add_place(line, *open);
         } else if (line.empty()) {
-            close();
+            if (rest.size() < 3)
+                close();  // an indented empty line is within a report: between its backtraces
         } else if (open) {
             open->text += "\n" + raw.substr(at);
             add_place(line, *open);

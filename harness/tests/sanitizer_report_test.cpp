@@ -89,6 +89,44 @@ TEST_CASE("memcheck: a copy that runs too late shows in the kernel that reads") 
     CHECK(listed == read.errors);
 }
 
+TEST_CASE("memcheck: memory of a pool that is used outside its life has two backtraces") {
+    // Made by hand after a report that a public bug report quotes.
+    const SanitizerReport report = only_report(
+        "========= COMPUTE-SANITIZER\n"
+        "========= Use-after-free on allocation of size 4,012 bytes at 0x3366000000\n"
+        "=========     Address 0x3366000000 is potentially accessed after it is free'd\n"
+        "=========     \n"
+        "=========     Saved host backtrace up to driver entry point at kernel launch time\n"
+        "=========         Host Frame: main in bug.cxx:9 [0x3110] in bug\n"
+        "=========     \n"
+        "=========     Saved host backtrace up to driver entry point at cudaFreeAsync time\n"
+        "=========         Host Frame: cudaFreeAsync [0x779ff] in libcudart.so.13\n"
+        "=========         Host Frame: main in bug.cxx:8 [0x3102] in bug\n"
+        "========= \n"
+        "========= ERROR SUMMARY: 1 error\n");
+    CHECK(report.kind == "Use-after-free");
+    CHECK(report.allocation_bytes == 4012);
+    REQUIRE(report.frames.size() == 3);
+    CHECK(report.frames[0].line == 9);
+    CHECK(report.frames[2].module == "bug");
+}
+
+TEST_CASE("initcheck: a copy of memory that nobody wrote, and other headlines of the manual") {
+    const SanitizerOutput read = parse_sanitizer_output(
+        output({"Host API memory access error at host access to 0x7fb7614c4e00 of size 16,000 bytes",
+                "    Uninitialized access at 0x7fb7614c4e00 on access by cudaMemcpy source", "",
+                "Malloc/Free error encountered : Double free", "    at 0x79d8", "",
+                "Potential invalid __shared__ read of size 4 bytes",
+                "    at RemoteAccess(int *, int)+0x170 in RaceCluster.cu:10"},
+               3));
+    REQUIRE(read.reports.size() == 3);
+    CHECK(read.reports[0].kind == "Host API memory access error");
+    CHECK(read.reports[0].bytes == 16'000);
+    CHECK(read.reports[1].kind == "Malloc/Free error encountered");
+    CHECK(read.reports[2].kind == "Potential invalid __shared__ read");
+    CHECK(read.reports[2].line == 10);
+}
+
 TEST_CASE("racecheck: one race with many hazards is one report, under its own summary line") {
     const SanitizerOutput read = parse_sanitizer_output(sample("race_racecheck"));
     CHECK(read.errors == 1);
