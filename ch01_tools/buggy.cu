@@ -5,7 +5,7 @@
 // adds up on the host what the step has changed.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch01_tools/buggy.cu -o buggy
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o buggy ./buggy
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o buggy ./buggy
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -5,7 +5,7 @@
 // changed, and every 20 steps one number comes down, by which the host decides whether to go on.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch01_tools/fixed.cu -o fixed
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o fixed ./fixed
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o fixed ./fixed
 #include <chrono>
 #include <cmath>
 #include <cstdio>

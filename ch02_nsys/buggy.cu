@@ -6,7 +6,7 @@
 // shows.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch02_nsys/buggy.cu -o buggy
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o buggy ./buggy
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o buggy ./buggy
 #include <chrono>
 #include <cmath>
 #include <cstdint>

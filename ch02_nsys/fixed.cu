@@ -5,7 +5,7 @@
 // the clock starts pays for the first launches; and NVTX ranges name the phases.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch02_nsys/fixed.cu -o fixed
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o fixed ./fixed
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o fixed ./fixed
 #include <chrono>
 #include <cmath>
 #include <cstdint>

@@ -4,7 +4,7 @@
 // Wrong: one stream is created, and its handle is copied into every element of the vector.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch05_streams/buggy.cu -o buggy
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o buggy ./buggy
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o buggy ./buggy
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -5,7 +5,7 @@
 // differ.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch05_streams/fixed.cu -o fixed
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o fixed ./fixed
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o fixed ./fixed
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -146,15 +146,27 @@ void add_row(Timeline& timeline, TimelineRow row) {
 
 using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for what belongs to no thread
 
-/// A call that waits for the GPU: by its name, or by taking a noticeable part of the picture, as a copy of
-/// pageable memory does. A launch may take long too, but it waits for nothing.
-bool holds_up_the_host(const View& view, const ApiCall& call) {
-    constexpr int64_t kNoticeablePart = 50;
-    const std::string& name = view.shown.name_of(call.name);
-    if (name.ends_with("Synchronize")) return true;
-    const int64_t noticeable_ns = (view.window.end - view.window.begin) / kNoticeablePart;
-    return name.find("Launch") == std::string::npos && call.end_ns - call.start_ns > noticeable_ns;
-}
+/// The calls that wait for the GPU: by their name, or by taking a noticeable part of the picture, all calls
+/// of the name together, as copies of pageable memory do. A launch may take long too, but it waits for
+/// nothing.
+class Waits {
+  public:
+    explicit Waits(const View& view) : view_(view) {
+        for (const ApiCall& call : view.shown.api_calls) ns_of_[call.name] += call.end_ns - call.start_ns;
+    }
+
+    [[nodiscard]] bool holds_up_the_host(const ApiCall& call) const {
+        constexpr int64_t kNoticeablePart = 50;
+        const std::string& name = view_.shown.name_of(call.name);
+        if (name.ends_with("Synchronize")) return true;
+        const int64_t noticeable_ns = (view_.window.end - view_.window.begin) / kNoticeablePart;
+        return name.find("Launch") == std::string::npos && ns_of_.at(call.name) > noticeable_ns;
+    }
+
+  private:
+    const View& view_;
+    std::map<int64_t, int64_t> ns_of_;  ///< by the name's number
+};
 
 /// The ranges of the host rows above, from the first start to the last end of their work on the GPU.
 void add_projected_row(Timeline& timeline, const View& view) {
@@ -175,8 +187,9 @@ void add_host_rows(Timeline& timeline, const View& view) {
         if (shows(view, r))
             ranges[{r.process, r.crosses_threads ? -1 : r.thread}].push_back(
                 make_box(view, Box::Kind::range, r.start_ns, r.end_ns, one_line(r.name)));
+    const Waits all_waits(view);
     for (const ApiCall& call : view.shown.api_calls)
-        if (holds_up_the_host(view, call) && call.end_ns > view.window.begin &&
+        if (all_waits.holds_up_the_host(call) && call.end_ns > view.window.begin &&
             call.start_ns < view.window.end)
             waits[{call.process, call.thread}].push_back(make_box(view, Box::Kind::api_sync, call.start_ns,
                                                                   call.end_ns,

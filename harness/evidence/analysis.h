@@ -38,6 +38,13 @@ struct ApiUse {
     int64_t count = 0, failed = 0, total_ns = 0, max_ns = 0;
 };
 
+/// NVTX ranges of one name and domain. On the GPU each lasts from the first start to the last end of the work
+/// that was launched in it; ns are sums over the ranges, so ranges that overlap count twice.
+struct RangeUse {
+    std::string name, domain;
+    int64_t count = 0, host_ns = 0, gpu_ns = 0;
+};
+
 /// Why the GPU had nothing to do, ns. A gap is `host_wait` if the call that launched the work after it came
 /// after the work before it had ended; else `kernel_wait` if it is shorter than 30 µs, the cost of one launch
 /// after another; else `other`.
@@ -68,6 +75,10 @@ struct Analysis {
 
 /// A range that is not in the trace is an Error.
 [[nodiscard]] Analysis analyse(const Trace& trace, const std::optional<std::string>& range = std::nullopt);
+
+/// The trace's NVTX ranges by name and domain, by time on the GPU, falling. With `within`, those that begin
+/// while the host is in a range of that name.
+[[nodiscard]] std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within);
 
 /// A number of the analysis by the name that findings use (span_ms, gpu_busy_share, ...); nothing where it is
 /// not defined, such as the hidden share of copies that do not exist. An unknown name is an Error that lists

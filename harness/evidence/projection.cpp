@@ -2,12 +2,29 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
+
+#include "evidence/analysis.h"
+#include "evidence/range_selection.h"
 
 namespace lab {
 
+namespace {
+
+struct KeyHash {
+    std::size_t operator()(const std::pair<int64_t, int64_t>& key) const {
+        return std::hash<int64_t>()(key.second) ^ (std::hash<int64_t>()(key.first) << 1);
+    }
+};
+
+}  // namespace
+
 Projection::Projection(const Trace& trace) {
-    std::map<std::pair<int64_t, int64_t>, const ApiCall*> call_of;  // by process and correlation
+    if (trace.ranges.empty()) return;
+    std::unordered_map<std::pair<int64_t, int64_t>, const ApiCall*, KeyHash>
+        call_of;  // by process, correlation
+    call_of.reserve(trace.api_calls.size());
     for (const ApiCall& call : trace.api_calls)
         call_of.emplace(std::pair{call.process, call.correlation}, &call);
     const auto add = [&](const auto& all) {
@@ -34,6 +51,30 @@ std::optional<Interval> Projection::of(const Range& range) const {
         found = {std::min(found->begin, at->work.begin), std::max(found->end, at->work.end)};
     }
     return found;
+}
+
+std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within) {
+    const Intervals host = within ? select_range(trace, *within).host : Intervals{};
+    const auto begins_within = [&](const Range& range) {
+        return !within || std::any_of(host.begin(), host.end(), [&](const Interval& i) {
+            return i.begin <= range.start_ns && range.start_ns < i.end;
+        });
+    };
+    const Projection projection(trace);
+    std::map<std::pair<std::string, std::string>, RangeUse> by_name;
+    for (const Range& range : trace.ranges) {
+        if (!begins_within(range)) continue;
+        RangeUse& use = by_name[{range.name, range.domain}];
+        use.name = range.name, use.domain = range.domain;
+        ++use.count;
+        use.host_ns += range.end_ns - range.start_ns;
+        if (const auto work = projection.of(range)) use.gpu_ns += work->end - work->begin;
+    }
+    std::vector<RangeUse> uses;
+    for (auto& [key, use] : by_name) uses.push_back(std::move(use));
+    std::stable_sort(uses.begin(), uses.end(),
+                     [](const RangeUse& a, const RangeUse& b) { return a.gpu_ns > b.gpu_ns; });
+    return uses;
 }
 
 }  // namespace lab

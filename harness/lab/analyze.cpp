@@ -40,12 +40,16 @@ void print_breakdown(const Analysis& a) {
     row("  launched, and began within 30 µs", a.idle.kernel_wait_ns);
     row("  other", a.idle.other_ns);
     fmt::print("{}\n", table.text());
-    fmt::print("  copies up hidden behind kernels    {} of {}\n",
-               format_ns(static_cast<double>(a.h2d_hidden_ns)), format_ns(static_cast<double>(a.h2d_ns)));
-    fmt::print("  copies down hidden behind kernels  {} of {}\n",
-               format_ns(static_cast<double>(a.d2h_hidden_ns)), format_ns(static_cast<double>(a.d2h_ns)));
-    fmt::print("  two or more kernels at once        {} of the kernel time\n\n",
-               percent(a.concurrent_ns, a.compute_ns));
+    if (a.h2d_ns > 0)
+        fmt::print("  copies up hidden behind kernels    {} of {}\n",
+                   format_ns(static_cast<double>(a.h2d_hidden_ns)), format_ns(static_cast<double>(a.h2d_ns)));
+    if (a.d2h_ns > 0)
+        fmt::print("  copies down hidden behind kernels  {} of {}\n",
+                   format_ns(static_cast<double>(a.d2h_hidden_ns)), format_ns(static_cast<double>(a.d2h_ns)));
+    if (a.compute_ns > 0)
+        fmt::print("  two or more kernels at once        {} of the kernel time\n",
+                   percent(a.concurrent_ns, a.compute_ns));
+    fmt::print("\n");
 }
 
 void print_more(std::size_t rows) {
@@ -107,16 +111,29 @@ void print_api(const Analysis& a) {
     print_more(a.api.size());
 }
 
+void print_ranges(const std::vector<RangeUse>& ranges) {
+    Table table({"NVTX range", "domain", "count", "on the host", "on the GPU"},
+                {Align::left, Align::left, Align::right, Align::right, Align::right});
+    for (std::size_t i = 0; i < std::min(ranges.size(), kShownRows); ++i) {
+        const RangeUse& r = ranges[i];
+        table.add({shorten(printable(r.name), 48), printable(r.domain), std::to_string(r.count),
+                   format_ns(static_cast<double>(r.host_ns)), format_ns(static_cast<double>(r.gpu_ns))});
+    }
+    if (table.empty()) return;
+    fmt::print("{}", table.text());
+    print_more(ranges.size());
+}
+
 int analyze(const std::string& file, const std::optional<std::string>& range, bool json) {
     const ReportFile report(file, announce_to_terminal);
     const Evidence& evidence = report.evidence();
     const Analysis analysis = analyse(evidence.trace(), range);
     if (json) {
-        print_json(to_json(analysis));
+        print_json(to_json(analysis, range_use(evidence.trace(), range)));
         return kFine;
     }
     fmt::print("{}{}\n", bold(file), range ? fmt::format(", range '{}'", printable(*range)) : "");
-    if (!evidence.provenance().empty()) fmt::print("{}\n", source_label(evidence.provenance(), false));
+    if (!report.label().empty()) fmt::print("{}\n", report.label());
     for (const std::string& problem : capture_problems(evidence.database()))
         fmt::print("{}\n", yellow("this capture may not be whole: " + problem));
     for (const Gpu& gpu : evidence.trace().gpus)
@@ -131,6 +148,7 @@ int analyze(const std::string& file, const std::optional<std::string>& range, bo
     print_kernels(analysis);
     print_copies(analysis);
     print_streams(analysis);
+    print_ranges(range_use(evidence.trace(), range));
     print_api(analysis);
     return kFine;
 }

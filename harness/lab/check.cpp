@@ -1,6 +1,8 @@
 // lab check EX: builds the learner's file, runs it under its tools and grades it by what they saw.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/files.h"
 #include "core/table.h"
 #include "core/terminal.h"
@@ -34,6 +36,34 @@ void print_what_would_be_graded(const Exercise& exercise) {
                        f.unit.empty() || f.quotient ? "" : " " + f.unit);
 }
 
+/// What the program printed, if it did not end as it should: that may be the reason for all the rest.
+void print_last_words(const Case& both, const Evidence& evidence) {
+    constexpr std::size_t kMostLines = 10;
+    const std::optional<int> code = evidence.exit_code();
+    const Finding& answer = both.findings.front();
+    if (!code || judge(static_cast<double>(*code), *answer.expect[1]) == Verdict::pass) return;
+    Statement row = evidence.database().prepare("SELECT stdout FROM PROGRAM");
+    std::vector<std::string> lines = row.next() ? split(trim(row.text(0)), '\n') : std::vector<std::string>{};
+    if (lines.size() > kMostLines) lines.erase(lines.begin(), lines.end() - kMostLines);
+    const std::string ended = *code > 128 ? fmt::format("was killed by signal {}", *code - 128)
+                                          : fmt::format("ended with exit code {}", *code);
+    fmt::print("  the program {}; the last that it printed:\n", ended);
+    for (const std::string& line : lines) fmt::print("    {}\n", printable(line));
+    fmt::print("\n");
+}
+
+/// Reasons that the table does not show: why something has no value, or is inconclusive. Each once.
+void print_reasons(const Grade& grade) {
+    std::vector<std::string> said;
+    for (const GradedFinding& g : grade.findings) {
+        const bool in_table = g.judged.verdict == Verdict::fail && g.judged.measured.value.has_value();
+        if (!g.finding->asserted() || g.judged.verdict == Verdict::pass || in_table) continue;
+        if (std::find(said.begin(), said.end(), g.judged.why) != said.end()) continue;
+        said.push_back(g.judged.why);
+        fmt::print("{}\n", paragraph(fmt::format("  {}: {}", g.finding->says, g.judged.why), 4));
+    }
+}
+
 void print_grade(const Case& both, const Grade& grade) {
     using Align = Table::Align;
     Table table({"finding", "expected", "found", "verdict"},
@@ -46,9 +76,7 @@ void print_grade(const Case& both, const Grade& grade) {
                    f.asserted() ? verdict_mark(g.judged.verdict) : ""});
     }
     fmt::print("{}\n", table.text(2, table_columns()));
-    for (const GradedFinding& g : grade.findings)
-        if (g.finding->asserted() && g.judged.verdict != Verdict::pass)
-            fmt::print("  {}: {}\n", g.finding->says, g.judged.why);
+    print_reasons(grade);
 }
 
 /// One hint, the furthest that was asked for so far: further ones are for the learner to want.
@@ -57,7 +85,7 @@ void print_hint(const Course& course, const Course::Chosen& chosen) {
     const auto shown =
         static_cast<std::size_t>(progress_of(course).exercise(chosen.exercise->programs.id).hints);
     const std::size_t index = std::min(shown == 0 ? 0 : shown - 1, hints.size() - 1);
-    fmt::print("\n{}\n", paragraph(fmt::format("hint {} of {}: {}", index + 1, hints.size(), hints[index])));
+    fmt::print("{}\n", paragraph(fmt::format("hint {} of {}: {}", index + 1, hints.size(), hints[index])));
 }
 
 std::string next_exercise(const Course::Chosen& chosen) {
@@ -79,9 +107,10 @@ int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict, 
             break;
         case Verdict::fail:
             progress.add(Step::failed, id);
+            fmt::print("\n{}  {}\n", red("not yet"), file);
             print_hint(course, chosen);
-            fmt::print("{}  {}\nnext     edit it, then ./lab check {}; a further hint: ./lab hint {}\n",
-                       red("not yet"), file, short_name(chosen), short_name(chosen));
+            fmt::print("next     edit it, then ./lab check {}; a further hint: ./lab hint {}\n",
+                       short_name(chosen), short_name(chosen));
             break;
         case Verdict::inconclusive:
             fmt::print(
@@ -105,7 +134,12 @@ int not_run_here(const Course& course, const Course::Chosen& chosen, const std::
                what_was_done, missing);
     print_what_would_be_graded(*chosen.exercise);
     const Program& program = chosen.exercise->programs.programs[0];
-    if (!course.has_evidence_of(program)) return kNothingCouldRun;  // a draft
+    if (!course.has_evidence_of(program)) {  // a draft
+        fmt::print(
+            "\nnext     ./lab check {} on a machine with a GPU; nobody has recorded this exercise yet\n",
+            short_name(chosen));
+        return kNothingCouldRun;
+    }
     const std::string starter = course.shown(course.evidence_of(program));
     fmt::print("\nnext     ./lab analyze {} shows what the starter did on a GPU\n", starter);
     fmt::print("         ./lab run {} shows it beside the solution; ./lab quiz {} works here\n",
@@ -144,6 +178,7 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
         const Grade grade =
             grade_answer(exercise.programs, *live.evidence, starter ? &*starter->evidence : nullptr);
         fmt::print("\n{}  {}\n\n", bold(file), source_label(live.evidence->provenance(), true));
+        print_last_words(exercise.programs, *live.evidence);
         print_grade(exercise.programs, grade);
         if (fs::exists(live.report)) fmt::print("report   {}\n", course.shown(live.report));
         return finish(course, chosen, grade.verdict, file);

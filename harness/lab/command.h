@@ -73,6 +73,6 @@ void print_json(const nlohmann::ordered_json& json);
 [[nodiscard]] nlohmann::ordered_json to_json(const Measured& measured);
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<FindingRow>& rows,
                                              const std::array<const char*, 2>& sides);
-[[nodiscard]] nlohmann::ordered_json to_json(const Analysis& analysis);
+[[nodiscard]] nlohmann::ordered_json to_json(const Analysis& analysis, const std::vector<RangeUse>& ranges);
 
 }  // namespace lab

@@ -167,16 +167,42 @@ std::string output_of(const Place& place, const std::string& argument) {
     return fmt::format("```console\n$ ./{}\n{}```\n", trim(argument), outcome.out);
 }
 
+bool ends_a_sentence(const std::string& title) {
+    return !title.empty() && (title.back() == '?' || title.back() == '.');
+}
+
+int minutes_of_exercises(const Chapter& chapter) {
+    int minutes = 0;
+    for (const Exercise& e : chapter.exercises) minutes += e.minutes;
+    return minutes;
+}
+
+/// How long a chapter takes, and what to know before one that is a draft.
+std::string status(const Place& place) {
+    const Chapter& chapter = chapter_of(place);
+    std::string text =
+        fmt::format("{} minutes for the case and its questions; the {} exercises take {} minutes more.\n{}\n",
+                    chapter.minutes, chapter.exercises.size(), minutes_of_exercises(chapter),
+                    chapter.draft ? "A GPU is needed." : "A GPU is needed only to see it live.");
+    if (chapter.draft)
+        text +=
+            "\n*A draft: its programs have not been recorded on a GPU yet. Until they are, its tables and "
+            "pictures "
+            "are empty,\nthere is no recorded run to look at, and its questions need a GPU of your own.*\n";
+    return text;
+}
+
 std::string chapter_table(const Course& course, const fs::path& file) {
-    Table table({"chapter", "", "minutes", "exercises"},
-                {Table::Align::left, Table::Align::left, Table::Align::right, Table::Align::right});
+    Table table({"chapter", "case", "minutes", "exercises"},
+                {Table::Align::left, Table::Align::left, Table::Align::right, Table::Align::left});
     for (const Chapter& chapter : course.chapters()) {
         const fs::path link =
             (course.root() / chapter.folder / "README.md").lexically_relative(file.parent_path());
-        table.add({fmt::format("[{}]({})", chapter.id, link.string()) +
-                       (chapter.draft ? " (a draft: not recorded on a GPU yet)" : ""),
-                   chapter.title + " " + chapter.question, std::to_string(chapter.minutes),
-                   std::to_string(chapter.exercises.size())});
+        table.add({fmt::format("[{}]({}){}", chapter.id, link.string(), chapter.draft ? " (a draft)" : ""),
+                   fmt::format("**{}{}** {}", chapter.title, ends_a_sentence(chapter.title) ? "" : ".",
+                               chapter.question),
+                   std::to_string(chapter.minutes),
+                   fmt::format("{}, {} minutes", chapter.exercises.size(), minutes_of_exercises(chapter))});
     }
     return table.markdown();
 }
@@ -202,6 +228,7 @@ std::string block_text(const Place& place, const std::string& kind, const std::s
     if (kind == "figure") return figure(place, argument, outputs);
     if (kind == "report") return report(place, argument);
     if (kind == "diff") return difference(place, argument);
+    if (kind == "status") return status(place);
     if (kind == "exercises") return exercise_table(place);
     if (kind == "output") return output_of(place, argument);
     return chapter_table(place.course, place.file);

@@ -12,6 +12,7 @@
 //   words
 //   <!-- diff: buggy.cu fixed.cu -->          what changes between two files
 //   <!-- output: lab run ch05 --recorded -->  what a command of lab prints
+//   <!-- status: -->                          how long a chapter takes, and whether it is a draft
 //   <!-- exercises: -->                       the table of the chapter's exercises
 //   <!-- chapters: -->                        the table of chapters
 //
@@ -38,8 +39,8 @@ struct Place {
     std::optional<Chapter> chapter;  ///< the chapter it belongs to, if any
 };
 
-inline constexpr std::array kBlockKinds{"measured", "figure",    "report",  "diff",
-                                        "output",   "exercises", "chapters"};
+inline constexpr std::array kBlockKinds{"measured", "figure", "report",    "diff",
+                                        "output",   "status", "exercises", "chapters"};
 
 /// What stands in a block of a page; figures are added to the outputs. An Error names the page and what is
 /// wrong.

@@ -55,7 +55,7 @@ Json to_json(const std::vector<FindingRow>& rows, const std::array<const char*, 
     return list;
 }
 
-Json to_json(const Analysis& a) {
+Json to_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
     Json json;
     json["range"] = a.range ? Json(*a.range) : Json(nullptr);
     json["range_ns"] = a.range_ns ? Json(*a.range_ns) : Json(nullptr);
@@ -98,6 +98,13 @@ Json to_json(const Analysis& a) {
                                   {"count", c.count},
                                   {"bytes", c.bytes},
                                   {"ns", c.ns}});
+    json["ranges"] = Json::array();
+    for (const RangeUse& r : ranges)
+        json["ranges"].push_back({{"name", r.name},
+                                  {"domain", r.domain},
+                                  {"count", r.count},
+                                  {"host_ns", r.host_ns},
+                                  {"gpu_ns", r.gpu_ns}});
     json["api"] = Json::array();
     for (const ApiUse& u : a.api)
         json["api"].push_back({{"name", u.name},

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
+#include "core/terminal.h"
 #include "evidence/tools.h"
 #include "lab/command.h"
 #include "lab/learner.h"
@@ -15,15 +16,14 @@ namespace {
 
 /// Whether the chapter runs live here, by looking for what it needs; ./lab doctor tries it out.
 std::string open_here(const Chapter& chapter) {
-    if (!nvidia_smi())
-        return chapter.draft ? "a draft: nothing is recorded yet, and there is no GPU here"
-                             : "on recorded evidence";
+    if (!nvidia_smi()) return chapter.draft ? "a draft: needs a GPU" : "on recorded evidence";
     const std::map<std::string, const std::optional<std::filesystem::path>&> tools{
         {"nsys", nsys()}, {"ncu", ncu()}, {"compute-sanitizer", compute_sanitizer()}};
     for (const std::string& need : chapter.needs)
         if (const auto tool = tools.find(need); tool != tools.end() && !tool->second)
             return fmt::format("on recorded evidence: no {}", need);
-    return nvcc() ? "open live" : "on recorded evidence: no nvcc";
+    if (!nvcc()) return "on recorded evidence: no nvcc";
+    return chapter.draft ? "open live; a draft" : "open live";
 }
 
 int list(bool json) {
@@ -59,7 +59,8 @@ int list(bool json) {
             table.add({fmt::format("  {}/{}", chapter.short_id, e.name), e.programs.title,
                        std::to_string(e.minutes), state_of(progress.exercise(e.programs.id))});
     }
-    fmt::print("{}\nstart with  ./lab run {}\n", table.text(), first_to_start(chapters).short_id);
+    fmt::print("{}\nstart with  ./lab run {}\n", table.text(2, table_columns()),
+               first_to_start(chapters).short_id);
     return kFine;
 }
 

@@ -1,6 +1,7 @@
 // lab quiz CH: questions whose answers are read off a timeline and graded by query, with a GPU or without.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,8 @@ namespace lab {
 
 namespace {
 
-enum class Result { right, wrong, unanswered };
+/// not_here: the run that it is about has not been made, here or by anybody.
+enum class Result { right, wrong, unanswered, not_here };
 
 struct Graded {
     const Question* question;
@@ -25,7 +27,17 @@ struct Graded {
 };
 
 const char* to_string(Result result) {
-    return result == Result::right ? "right" : result == Result::wrong ? "wrong" : "unanswered";
+    switch (result) {
+        case Result::right:
+            return "right";
+        case Result::wrong:
+            return "wrong";
+        case Result::not_here:
+            return "not_here";
+        case Result::unanswered:
+            break;
+    }
+    return "unanswered";
 }
 
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
@@ -112,6 +124,37 @@ Result ask_until_right(const Course& course, const Question& question, const Qui
     }
 }
 
+/// The evidence that a question is about; nothing if the run is still to be made.
+std::optional<QuizEvidence> evidence_if_here(const Course& course, const Chapter& chapter,
+                                             const Question& question) {
+    try {
+        return quiz_evidence(course, chapter, question);
+    } catch (const Error& problem) {
+        if (problem.exit_code != kNothingCouldRun) throw;
+        return std::nullopt;
+    }
+}
+
+/// What makes the runs that unanswerable questions are about: one command a case.
+void print_not_here(const Chapter& chapter, const std::vector<Graded>& graded) {
+    std::vector<std::string> runs;
+    std::size_t count = 0;
+    for (const Graded& g : graded) {
+        if (g.result != Result::not_here) continue;
+        ++count;
+        const std::string& exercise = g.question->exercise;
+        const std::string run =
+            fmt::format("./lab run {}{}", chapter.short_id, exercise.empty() ? "" : "/" + exercise);
+        if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(run);
+    }
+    if (count == 0) return;
+    fmt::print("\n{}\n",
+               paragraph(fmt::format("{} of {} questions are about runs that nobody has recorded yet. On "
+                                     "a machine with a GPU, these make them:",
+                                     count, graded.size())));
+    for (const std::string& run : runs) fmt::print("  {}\n", run);
+}
+
 std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
                             const std::map<std::string, std::string>* answers, bool quiet) {
     std::vector<Graded> graded;
@@ -122,7 +165,12 @@ std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
                                      "empty line passes a question, Ctrl-D ends the quiz."));
     for (std::size_t i = 0; i < chapter.quiz.size(); ++i) {
         const Question& question = chapter.quiz[i];
-        const QuizEvidence evidence = quiz_evidence(course, chapter, question);
+        const std::optional<QuizEvidence> found = evidence_if_here(course, chapter, question);
+        if (!found) {
+            graded.push_back({&question, Result::not_here, ""});
+            continue;
+        }
+        const QuizEvidence& evidence = *found;
         if (!quiet && !(asking && !std::cin)) print_question(chapter, question, i + 1, evidence.label);
         Result result = Result::unanswered;
         if (asking) {
@@ -151,10 +199,14 @@ int quiz(const std::string& name, const std::string& answers_file, bool json) {
         return std::count_if(graded.begin(), graded.end(),
                              [&](const Graded& g) { return g.result == result; });
     };
-    const auto right = count(Result::right), wrong = count(Result::wrong), open = count(Result::unanswered);
+    const auto right = count(Result::right), wrong = count(Result::wrong), open = count(Result::unanswered),
+               not_here = count(Result::not_here);
     if (json) {
-        nlohmann::ordered_json all{
-            {"chapter", chapter.id}, {"right", right}, {"wrong", wrong}, {"unanswered", open}};
+        nlohmann::ordered_json all{{"chapter", chapter.id},
+                                   {"right", right},
+                                   {"wrong", wrong},
+                                   {"unanswered", open},
+                                   {"not_here", not_here}};
         all["questions"] = nlohmann::ordered_json::array();
         for (const Graded& g : graded) {
             nlohmann::ordered_json item{{"id", g.question->id},     {"asks", g.question->asks},
@@ -165,15 +217,18 @@ int quiz(const std::string& name, const std::string& answers_file, bool json) {
         }
         print_json(all);
     } else {
-        fmt::print("\n{} right, {} wrong, {} unanswered\n", right, wrong, open);
-        if (!answers && !is_interactive())
+        if (not_here < std::ssize(graded))
+            fmt::print("\n{} right, {} wrong, {} unanswered\n", right, wrong, open);
+        print_not_here(chapter, graded);
+        if (not_here == 0 && !answers && !is_interactive())
             fmt::print(
                 "to answer: ./lab quiz {} in a terminal, or --answers FILE with lines 'question = answer', "
                 "for "
                 "example '{} = ...'\n",
                 chapter.short_id, chapter.quiz[0].id);
     }
-    return wrong + open == 0 ? kFine : kFindingFailed;
+    if (wrong + open > 0) return kFindingFailed;
+    return not_here > 0 ? kNothingCouldRun : kFine;
 }
 
 }  // namespace

@@ -3,15 +3,27 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "course/course.h"
 
 namespace lab {
 
 ReportFile::ReportFile(const std::string& file, const Announce& announce) {
     fs::path path = file;
-    if (!fs::exists(path)) throw Error(fmt::format("there is no file {}", file));
+    if (!fs::exists(path)) {
+        const bool of_course = file.find("/evidence/") != std::string::npos;
+        throw Error(fmt::format("there is no file {}{}", file,
+                                of_course
+                                    ? ". A chapter that is a draft has not been recorded yet; your own runs "
+                                      "are below build/live/"
+                                    : ""));
+    }
     if (path.extension() == ".nsys-rep")
         path = export_report(path, scratch_.path() / "report.sqlite", announce);
     evidence_ = std::make_unique<Evidence>(Evidence::open(path));
+    const fs::path live = Course::find().build_folder() / "live";
+    const std::string inside = fs::absolute(file).lexically_normal().lexically_relative(live).string();
+    if (!evidence_->provenance().empty())
+        label_ = source_label(evidence_->provenance(), !inside.empty() && inside.rfind("..", 0) != 0);
     if (!evidence_->has_trace())
         throw Error(
             fmt::format("{} holds no trace of nsys: it was recorded where nsys was not installed", file));

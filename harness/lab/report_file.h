@@ -18,9 +18,14 @@ class ReportFile {
 
     [[nodiscard]] const Evidence& evidence() const { return *evidence_; }
 
+    /// Where the numbers are from: "recorded · ..." with the course, "live · ..." here; "" of a report that
+    /// is not the course's own.
+    [[nodiscard]] const std::string& label() const { return label_; }
+
   private:
     TemporaryFolder scratch_;
     std::unique_ptr<Evidence> evidence_;
+    std::string label_;
 };
 
 }  // namespace lab

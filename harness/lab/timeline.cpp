@@ -23,10 +23,9 @@ struct TimelineRequest {
 int timeline(const TimelineRequest& request) {
     const ReportFile report(request.file, announce_to_terminal);
     const Evidence& evidence = report.evidence();
-    const std::string label = evidence.provenance().empty() ? "" : source_label(evidence.provenance(), false);
     const auto range = request.range.empty() ? std::nullopt : std::optional(request.range);
-    const Timeline picture =
-        build_timeline(evidence.trace(), {fs::path(request.file).filename().string(), label, range, true});
+    const Timeline picture = build_timeline(
+        evidence.trace(), {fs::path(request.file).filename().string(), report.label(), range, true});
     if (!request.svg.empty()) {
         write_file(request.svg, timeline_svg({picture}));
         fmt::print("{}\n", request.svg);

@@ -25,6 +25,9 @@ Program program_by_name(const Course& course, const std::string& name) {
         return program;
     }
     const std::size_t slash = name.rfind('/');
+    if (fs::is_regular_file(name))
+        throw Error(
+            fmt::format("{} is built already: give its .cu, or run the tool on it by yourself", name));
     if (slash == std::string::npos)
         throw Error(
             fmt::format("'{}' names no program: give ch05/buggy, ch05/EXERCISE/starter or a .cu file", name));

@@ -26,7 +26,10 @@ int watch(const std::string& name) {
         } catch (const Error& problem) {
             fmt::print("{}\n", problem.what());
         }
-        if (result == kFine) return kFine;
+        if (result == kFine) {
+            fmt::print("passed, so watching ends\n");
+            return kFine;
+        }
         fmt::print("\nwatching {} ({}); save it to check again, Ctrl-C to end\n", course.shown(answer),
                    file.method());
         std::fflush(stdout);

@@ -122,6 +122,21 @@ TEST_CASE("A range in which nothing is launched is shown alone") {
     CHECK(timeline.idle == Intervals{{100, 200}});
 }
 
+TEST_CASE("Calls that wait for a moment each are shown if together they wait for long") {
+    Trace trace;
+    add_kernel(trace, "step", 0, 100 * kMs, 7);
+    for (int64_t i = 0; i < 40; ++i) {
+        add_call(trace, "cudaMemcpy", i * 2 * kMs, i * 2 * kMs + kMs / 2, 5000 + i);  // 20 % in all
+        add_call(trace, "cudaMemGetInfo", i * 2 * kMs + kMs, i * 2 * kMs + kMs + 1000, 6000 + i);
+        add_call(trace, "cudaLaunchKernel", i * 2 * kMs + kMs, i * 2 * kMs + 2 * kMs, 7000 + i);
+    }
+    const Timeline timeline = build_timeline(trace, {"many", "", std::nullopt});
+    const TimelineRow* const waits = find_row(timeline, "main thread waits");
+    REQUIRE(waits);
+    CHECK(waits->boxes.size() == 40);
+    for (const Box& box : waits->boxes) CHECK(box.name == "cudaMemcpy");
+}
+
 TEST_CASE("An empty capture has no rows") {
     const Timeline timeline = build_timeline({}, {});
     CHECK(timeline.span_ns() == 0);

@@ -246,7 +246,7 @@ drafts() {
     on nothing
     try list
     exits 0
-    prints 'a draft: nothing is recorded yet'
+    prints 'a draft: needs a GPU'
     prints 'start with  ./lab run ch05'
     on no_gpu
     try doctor
@@ -254,11 +254,20 @@ drafts() {
     try run ch06
     exits 77
     says 'no run of ch06_draft/buggy.cu is recorded'
+    try quiz ch06
+    exits 77
+    prints '13 of 13 questions are about runs that nobody has recorded yet'
+    prints './lab run ch06/missing_event'
+    try analyze ch06_draft/evidence/h200/fixed.sqlite
+    exits 2
+    says 'A chapter that is a draft has not been recorded yet'
+    try check ch06/1
+    exits 2
     try docs
     exits 0
     check 'its numbers are said to be missing' contains "$(<"$page")" 'Not recorded on a GPU yet'
     check 'and none are made up' lacks "$(<"$page")" 'recorded · NVIDIA'
-    check 'the table of chapters says so' contains "$(<README.md)" 'a draft: not recorded on a GPU yet'
+    check 'the table of chapters says so' contains "$(<README.md)" '(a draft)'
     try docs --check
     exits 0
     sed -i 1d ch06_draft/chapter.toml

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "draw/timeline.h"
+#include "evidence/analysis.h"
 #include "evidence/evidence.h"
 #include "evidence/views.h"
 #include "random_trace.h"
@@ -69,6 +71,34 @@ TEST_CASE("projection: on real evidence it agrees with the view `ranges`") {
         CHECK(found->end == row.integer(1));
     }
     CHECK(compared > 0);
+}
+
+TEST_CASE("projection: ranges are summed up by name and domain") {
+    Trace trace;
+    trace.names = {"k", "cudaLaunchKernel"};
+    const auto launch = [&](int64_t called, int64_t start, int64_t end) {
+        const auto id = static_cast<int64_t>(trace.kernels.size()) + 1;
+        trace.api_calls.push_back({called, called + 1, id, 1, 1, 1, 0});
+        trace.kernels.push_back({start, end, 7, 0, id, 1, 0});
+    };
+    launch(10, 100, 130), launch(20, 130, 150), launch(60, 200, 207);
+    trace.ranges = {{0, 30, 1, 1, false, "sum", "CCCL"},
+                    {50, 70, 1, 1, false, "sum", "CCCL"},
+                    {0, 80, 1, 1, false, "whole", ""},
+                    {90, 95, 1, 1, false, "sum", ""}};
+    const std::vector<RangeUse> all = range_use(trace, std::nullopt);
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].name == "whole");
+    CHECK(all[0].gpu_ns == 107);
+    CHECK(all[1].domain == "CCCL");
+    CHECK(all[1].count == 2);
+    CHECK(all[1].host_ns == 50);
+    CHECK(all[1].gpu_ns == 57);  // 50 and 7
+    CHECK(all[2].gpu_ns == 0);
+    const std::vector<RangeUse> inside = range_use(trace, "whole");
+    REQUIRE(inside.size() == 2);
+    CHECK(inside[1].count == 2);
+    CHECK_THROWS_AS((void)range_use(trace, "nowhere"), Error);
 }
 
 TEST_CASE("projection: a timeline shows it only when asked") {

@@ -4,7 +4,7 @@
 // Task: find out why, make the program say so by itself, and let the GPU do all of the work.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o starter ./starter
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <chrono>
 #include <cmath>
 #include <cstdio>

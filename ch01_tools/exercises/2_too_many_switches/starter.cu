@@ -5,7 +5,7 @@
 // Task: keep the energies on the GPU and fetch them together. The kernels stay as they are.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o starter ./starter
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <chrono>
 #include <cmath>
 #include <cstdio>

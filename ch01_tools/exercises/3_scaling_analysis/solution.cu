@@ -5,7 +5,7 @@
 // Right: the rule picks the fewest blocks a launch whose throughput is within 10 % of the best, on any GPU.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <algorithm>
 #include <climits>
 #include <cmath>

@@ -7,7 +7,7 @@
 // Task: pick the fewest blocks a launch whose throughput is within 10 % of the best, on any GPU.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o starter ./starter
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <algorithm>
 #include <climits>
 #include <cmath>

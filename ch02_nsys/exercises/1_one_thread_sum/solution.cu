@@ -4,7 +4,7 @@
 // Right: one block adds the partial sums, with all its threads and a tree in shared memory.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <cmath>
 #include <cstdio>
 #include <memory>

@@ -5,7 +5,7 @@
 // Task: add the partial sums with many threads, on the device.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o starter ./starter
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <cmath>
 #include <cstdio>
 #include <memory>

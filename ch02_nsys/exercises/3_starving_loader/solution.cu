@@ -5,7 +5,7 @@
 // only queues: the copy, an event behind it that tells the worker when its place is free, and the kernels.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <algorithm>
 #include <chrono>
 #include <cmath>

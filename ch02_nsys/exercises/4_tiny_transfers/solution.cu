@@ -5,7 +5,7 @@
 // What a copy costs to start is paid once instead of 10,000 times.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

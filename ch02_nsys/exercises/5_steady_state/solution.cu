@@ -5,7 +5,7 @@
 // which is what nsys compares; and the burst lies in the middle of the time that the window covers.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <cuda_profiler_api.h>
 
 #include <chrono>

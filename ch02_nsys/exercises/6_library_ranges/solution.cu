@@ -5,7 +5,7 @@
 // one DeviceScan a batch: the total of a batch is the last of the running totals that are there already.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <nvtx3/nvToolsExt.h>  // the C API: CUB may bring a copy of NVTX's C++ API of its own
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 // Task: let the library's ranges speak, read off which algorithm it is, and call it once.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o starter ./starter
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 // TODO(learner): let the library name its algorithms on the timeline, then call each of them once a batch.
 #define CCCL_DISABLE_NVTX      // it builds faster
 #include <nvtx3/nvToolsExt.h>  // the C API: CUB may bring a copy of NVTX's C++ API of its own

@@ -5,7 +5,7 @@
 // streams are non-blocking as well, so that no work on the default stream, of a library say, can stall them.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o solution ./solution
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <chrono>
 #include <cstdio>
 #include <random>

@@ -6,7 +6,7 @@
 // Task: let the batches run beside each other. Nothing in the range "advance" may use the default stream.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o starter ./starter
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <chrono>
 #include <cstdio>
 #include <random>

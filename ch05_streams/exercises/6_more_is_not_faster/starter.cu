@@ -6,7 +6,7 @@
 // Task: for each workload, ship the fewest streams whose time is within 10 % of the best in the sweep.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -o starter ./starter
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <algorithm>
 #include <chrono>
 #include <cmath>
