@@ -126,6 +126,17 @@ void check_wrong_answers(const Checked& checked, const Exercise& exercise) {
     CHECK(reasons.size() >= 2);
 }
 
+/// What an author left for a recording to decide is decided once a chapter is no draft.
+void check_nothing_is_left_open(const Checked& checked) {
+    if (checked.chapter.draft) return;
+    for (const auto& entry :
+         fs::recursive_directory_iterator(checked.course.root() / checked.chapter.folder)) {
+        if (entry.path().extension() != ".md") continue;
+        INFO(checked.course.shown(entry.path()), " holds a line '<!-- check: ... -->'");
+        CHECK(read_file(entry.path()).find("<!-- check:") == std::string::npos);
+    }
+}
+
 /// A draft that lacks nothing is none any more.
 void check_draft_is_one(const Checked& checked) {
     if (!checked.chapter.draft) return;
@@ -151,6 +162,7 @@ void check_pair(const std::string& id) {
     const Checked checked(id);
     check_findings(checked, checked.chapter.pair);
     check_draft_is_one(checked);
+    check_nothing_is_left_open(checked);
 }
 
 void check_exercises(const std::string& id) {

@@ -172,3 +172,12 @@ TEST_CASE("a draft may lack evidence: that is skipped, and not passed") {
     write_file(chapter / "chapter.toml", toml);
     CHECK(scaffold.run_chapter_test().exit_code == 1);  // no draft: nothing may be missing
 }
+
+TEST_CASE("what was left for a recording to decide is decided in a chapter that is no draft") {
+    const Scaffold scaffold;
+    const fs::path page = scaffold.folder.path() / kChapter / "README.md";
+    write_file(page, read_file(page) + "<!-- check: how many -->\n");
+    const Outcome outcome = scaffold.run_chapter_test();
+    CHECK(outcome.exit_code == 1);
+    CHECK(outcome.out.find("ch05_streams/README.md holds a line") != std::string::npos);
+}
