@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "core/text.h"
+#include "course/program_run.h"
 #include "evidence/tools.h"
 
 namespace lab {
@@ -15,17 +16,18 @@ namespace {
 
 constexpr std::chrono::seconds kLimit{300};
 
-std::string announced(const std::vector<std::string>& words, const Announce& announce) {
-    announce(shell_line(words));
-    const Outcome outcome = run({.words = words, .limit = kLimit});
+std::string announced(const Command& command, const Announce& announce) {
+    announce(shell_line(command.words));
+    const Outcome outcome = run(command);
     if (outcome.timed_out) throw Error(fmt::format("it was stopped after {} s", kLimit.count()));
     return outcome.out + outcome.err;
 }
 
 /// The table of a report. In another locale ncu would write its numbers with other signs.
 std::string table_of(const fs::path& report, const Announce& announce) {
-    return announced({"env", "LC_ALL=C", ncu()->string(), "--import", report.string(), "--csv", "--page",
-                      "raw", "--print-units", "base", "--print-kernel-base", "function"},
+    return announced({.words = {"env", "LC_ALL=C", ncu()->string(), "--import", report.string(), "--csv",
+                                "--page", "raw", "--print-units", "base", "--print-kernel-base", "function"},
+                      .limit = kLimit},
                      announce);
 }
 
@@ -55,16 +57,17 @@ std::vector<std::string> ncu_command(const fs::path& ncu_path, const fs::path& r
 }
 
 std::vector<NcuMetric> run_ncu(const Program& program, const fs::path& binary, const fs::path& report,
-                               bool all_or_nothing, const Announce& announce) {
+                               bool for_publication, const Announce& announce) {
     std::vector<std::string> metrics = program.ncu_metrics;
     for (;;) {
         fs::remove(report);  // an old report must not pass for a new one
-        std::vector<std::string> words = ncu_command(*ncu(), report, program, metrics);
-        words.push_back(binary.string());
-        words.insert(words.end(), program.arguments.begin(), program.arguments.end());
-        const std::string said = announced(words, announce);
+        const TemporaryFolder scratch;
+        const std::string said =
+            announced(with_program({.words = ncu_command(*ncu(), report, program, metrics), .limit = kLimit},
+                                   program, binary, for_publication, scratch),
+                      announce);
         if (const std::string why = denied(said); !why.empty()) {
-            if (all_or_nothing) throw Error(why);
+            if (for_publication) throw Error(why);
             announce("# " + why);
             return {};
         }
@@ -73,7 +76,7 @@ std::vector<NcuMetric> run_ncu(const Program& program, const fs::path& binary, c
         const auto left_out = std::erase_if(metrics, [&](const std::string& name) {
             return std::find(unknown.begin(), unknown.end(), name) != unknown.end();
         });
-        if (!unknown.empty() && (all_or_nothing || left_out == 0 || metrics.empty()))
+        if (!unknown.empty() && (for_publication || left_out == 0 || metrics.empty()))
             fail_unknown(unknown[0]);
         if (unknown.empty()) {
             (void)parse_ncu_csv(said, program.ncu_metrics);  // says why there is no table
@@ -82,7 +85,7 @@ std::vector<NcuMetric> run_ncu(const Program& program, const fs::path& binary, c
         announce(fmt::format("# this GPU has no metric {}; once more without", join(unknown, ", ")));
     }
     return parse_ncu_csv(table_of(report, announce), program.ncu_metrics,
-                         all_or_nothing ? Absent::is_an_error : Absent::is_kept);
+                         for_publication ? Absent::is_an_error : Absent::is_kept);
 }
 
 }  // namespace lab

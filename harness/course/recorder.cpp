@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdlib>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process.h"
 #include "core/text.h"
 #include "course/ncu_runner.h"
+#include "course/program_run.h"
 #include "evidence/tools.h"
 
 namespace lab {
@@ -33,15 +33,6 @@ Outcome announced(const Command& command, const Announce& announce) {
 
 void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
     words.insert(words.end(), more.begin(), more.end());
-}
-
-/// Only what a CUDA program needs: an .nsys-rep holds the environment of the program it profiled.
-std::vector<std::string> clean_environment() {
-    std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"};
-    for (const char* name : {"LD_LIBRARY_PATH", "TMPDIR"})
-        if (const char* value = std::getenv(name); value && *value)
-            variables.push_back(fmt::format("{}={}", name, value));
-    return variables;
 }
 
 /// nsys also lists every process it can see. In a process namespace of its own, which root may make outside
@@ -86,22 +77,14 @@ fs::path usable_export(const Program& program, const fs::path& report, const Ann
 
 Outcome profile(const Program& program, const fs::path& binary, const RecordOptions& options, bool sample_gpu,
                 const Announce& announce) {
-    Command command{.words = options.for_publication ? alone_on_the_machine() : std::vector<std::string>{},
-                    .limit = kToolLimit};
-    append(command.words, nsys_command(*nsys(), options.report, program, sample_gpu));
+    // A sampled report is never published, so it may list the machine's processes.
+    const bool alone = options.for_publication && !sample_gpu;
+    std::vector<std::string> words = alone ? alone_on_the_machine() : std::vector<std::string>{};
+    append(words, nsys_command(*nsys(), options.report, program, sample_gpu));
     const TemporaryFolder scratch;
-    if (options.for_publication) {
-        // The report also holds the folder and the command: run a copy from a folder that says nothing.
-        fs::copy_file(binary, scratch.path() / program.name);
-        if (program.library) fs::copy_file(library_of(binary), library_of(scratch.path() / program.name));
-        command.environment = clean_environment();
-        command.folder = scratch.path();
-        command.words.push_back("./" + program.name);
-    } else {
-        command.words.push_back(binary.string());
-    }
-    append(command.words, program.arguments);
-    return announced(command, announce);
+    return announced(with_program({.words = words, .limit = kToolLimit}, program, binary,
+                                  options.for_publication, scratch),
+                     announce);
 }
 
 /// The line in which nsys says that its capture never began.

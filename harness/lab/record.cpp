@@ -44,16 +44,22 @@ std::vector<Wanted> programs_of(const Course& course, const Chapter& chapter, co
     return all;
 }
 
-/// Puts the reports of a run beside its evidence, but for those that would weigh down the repository.
-void keep_reports(const fs::path& report, const fs::path& evidence) {
+/// Puts the reports of a run beside its evidence, but for those that would weigh down the repository, or that
+/// name a folder of this machine.
+void keep_reports(const Course& course, const fs::path& report, const fs::path& evidence) {
     constexpr std::uintmax_t kMostBytes = 3'000'000;
     for (const char* extension : {".nsys-rep", ".ncu-rep"}) {
         const fs::path made = fs::path(report).replace_extension(extension);
         const fs::path kept = fs::path(evidence).replace_extension(extension);
-        if (fs::exists(made) && fs::file_size(made) < kMostBytes)
+        fs::remove(kept);
+        if (!fs::exists(made)) continue;
+        const bool names_a_folder = read_file(made).find(course.root().string()) != std::string::npos;
+        if (fs::file_size(made) < kMostBytes && !names_a_folder)
             replace_file(made, kept);
         else
-            fs::remove(kept);
+            fmt::print(
+                "{} is not kept: {}\n", course.shown(kept),
+                names_a_folder ? "it names the folder of the course on this machine" : "it is too large");
     }
 }
 
@@ -66,7 +72,7 @@ void record(const Course& course, const Wanted& wanted, const fs::path& binary) 
     run.sources = course.sources_of(program);
     const fs::path evidence = folder / program.evidence_name;
     write_evidence(run, evidence);
-    if (wanted.keep_report) keep_reports(report, evidence);
+    if (wanted.keep_report) keep_reports(course, report, evidence);
     fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
     std::fflush(stdout);
 }

@@ -1,0 +1,39 @@
+#include "course/program_run.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "course/builder.h"
+
+namespace lab {
+
+namespace {
+
+/// Only what a CUDA program needs.
+std::vector<std::string> clean_environment() {
+    std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"};
+    for (const char* name : {"LD_LIBRARY_PATH", "TMPDIR"})
+        if (const char* value = std::getenv(name); value && *value)
+            variables.push_back(fmt::format("{}={}", name, value));
+    return variables;
+}
+
+}  // namespace
+
+Command with_program(Command tool, const Program& program, const fs::path& binary, bool for_publication,
+                     const TemporaryFolder& scratch) {
+    if (for_publication) {
+        fs::copy_file(binary, scratch.path() / program.name);
+        if (program.library) fs::copy_file(library_of(binary), library_of(scratch.path() / program.name));
+        tool.environment = clean_environment();
+        tool.folder = scratch.path();
+        tool.words.push_back("./" + program.name);
+    } else {
+        tool.words.push_back(binary.string());
+    }
+    tool.words.insert(tool.words.end(), program.arguments.begin(), program.arguments.end());
+    return tool;
+}
+
+}  // namespace lab
