@@ -35,7 +35,8 @@ struct GateResult {
 constexpr std::size_t kFewestPairs = 6;  ///< fewer have no interval of 95 %
 constexpr double kGateConfidence = 0.95;
 
-/// The rule. `threshold` is the slowdown to be caught, 0.05 for 5 %; half of it is always let pass.
+/// The rule. `threshold` is the slowdown to be caught, 0.05 for 5 %; less than half of it, as measured, never
+/// counts.
 /// - slower: the whole interval lies above 1, so that B is slower, and the median ratio is at least
 ///   1 + threshold/2, so that it matters;
 /// - faster: as slower, with A and B exchanged;

@@ -252,7 +252,8 @@ void add_gate(Session& session) {
     command.optional("--pairs", options->pairs,
                      "runs of each, side by side in random order; 30 if not given");
     command.optional("--threshold", options->threshold,
-                     "the slowdown to be caught, as 5% (the default) or 0.05; half of it is let pass");
+                     "the slowdown to be caught, as 5% (the default) or 0.05; less than half of it, as "
+                     "measured, is let pass");
     command.optional("--figure", options->figure,
                      "compare a number that the programs print, not their wall time: a regular expression as "
                      "of grep -E whose first group is a time, '([0-9.]+) ms'");
