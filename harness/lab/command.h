@@ -49,6 +49,7 @@ void add_run(Session& session);
 void add_tools(Session& session);  ///< nsys, ncu, sanitize
 void add_analyze(Session& session);
 void add_timeline(Session& session);
+void add_gate(Session& session);
 void add_record(Session& session);
 void add_verify(Session& session);
 void add_start(Session& session);  ///< start, reset, hint

@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
     lab::add_tools(session);
     lab::add_analyze(session);
     lab::add_timeline(session);
+    lab::add_gate(session);
     lab::add_doctor(session);
     lab::add_record(session);
     lab::add_verify(session);
