@@ -167,6 +167,7 @@ RooflineView view_of(const Roofline& roofline) {
         extent.add(highest(roofline.computes));
     } else {
         extent.add(view.flop_per_byte.high * highest(roofline.bandwidths));
+        extent.add(view.flop_per_byte.low * lowest(roofline.bandwidths));
     }
     // The first roof is the one that the picture is about: it comes in from the left edge.
     if (!roofline.bandwidths.empty()) extent.add(view.flop_per_byte.low * roofline.bandwidths.front().per_s);

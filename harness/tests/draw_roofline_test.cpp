@@ -271,6 +271,22 @@ TEST_CASE(
     CHECK(line_of(svg, "DRAM,")[1].y == bf16[0].y);
 }
 
+TEST_CASE("Some of each roof is in view, and none of it beyond") {
+    for (const Roofline& roofline : samples()) {
+        const std::string svg = roofline_svg(roofline);
+        const auto check_line = [&](const std::string& hover) {
+            const Outline line = line_of(svg, xml_text(hover));
+            CHECK(line[1].x - line[0].x > 20);
+            CHECK(line[0].x >= 104);
+            CHECK(line[1].x <= kPageRight);
+            CHECK(line[0].y <= 484);
+            CHECK(line[1].y >= 44);
+        };
+        for (const Roof& roof : roofline.bandwidths) check_line(hover_of(roof, true));
+        for (const Roof& roof : roofline.computes) check_line(hover_of(roof, false));
+    }
+}
+
 TEST_CASE("Lines are dashed only where they are theoretical") {
     const std::string svg = roofline_svg(many_roofs());
     int roofs = 0;

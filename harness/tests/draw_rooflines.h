@@ -84,6 +84,7 @@ inline std::vector<Roofline> samples() {
         all.push_back(twelve_points(0.01, seed));
     }
     all.push_back({"", "", {{"DRAM", 4e12, true}}, {}, {{"k", 1, 1e12, {}, 0, 0}}});
+    all.push_back({"", "", {{"light", 8e19, true}, {"tape", 3, false}}, {}, {}});
     all.push_back({"", "", {}, {{"FMA", 4e12, true}}, {{"k", 1, 1e12, {}, 0, 0}}});
     return all;
 }
