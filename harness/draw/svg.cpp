@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/palette.h"
+#include "draw/svg_page.h"
 #include "draw/svg_rows.h"
 #include "draw/svg_text.h"
 
@@ -15,19 +16,10 @@ namespace lab {
 
 namespace {
 
-constexpr double kWidth = 960, kMargin = 16, kLeft = 192, kRight = 928;
-constexpr double kTitleFont = 15, kDurationFont = 13, kNoteFont = 11, kHeader = 42, kBetween = 22;
-constexpr double kLegendLine = 20;
+constexpr double kLeft = 192, kDurationFont = 13, kHeader = 42, kBetween = 22, kLegendLine = 20;
 
-// A reader's dark mode changes paper and ink. Where the style is not honoured, such as in a converter, the
-// attributes of each element give the light version, on its own background.
-constexpr const char* kStyle = R"svg(<style>
-@media (prefers-color-scheme: dark) {
-.paper { fill: #0d1117 } .panel { fill: #1b222c } .ink { fill: #e6edf3 } .note { fill: #9da7b3 }
-.grid { stroke: #3a4350 } .end { stroke: #e6edf3 }
-}
-</style>
-<defs><pattern id="idle" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+constexpr const char* kIdlePattern = R"svg(<defs><pattern id="idle" width="5" height="5" )svg"
+                                     R"svg(patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
 <rect width="5" height="5" fill="#efd6d6"/><rect width="1.6" height="5" fill="#8b5a5a"/></pattern></defs>
 )svg";
 
@@ -37,23 +29,17 @@ class Figure {
         : timelines_(timelines), colours_(share_colours(timelines)) {
         for (const Timeline& timeline : timelines) longest_ns_ = std::max(longest_ns_, timeline.span_ns());
         plot_ = {.left_px = kLeft,
-                 .px_per_ns = (kRight - kLeft) / static_cast<double>(std::max<int64_t>(longest_ns_, 1)),
-                 .label_px = kMargin};
+                 .px_per_ns = (kPageRight - kLeft) / static_cast<double>(std::max<int64_t>(longest_ns_, 1)),
+                 .label_px = kPageMargin};
         ticks_ = axis_ticks(longest_ns_, 8);
     }
 
     std::string draw() {
-        double y = kMargin;
+        double y = kPageMargin;
         for (std::size_t i = 0; i < timelines_.size(); ++i) y = draw_timeline(i, y) + kBetween;
         y = draw_axis(y - kBetween);
         y = draw_legend(y);
-        return fmt::format(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-            "font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\" role=\"img\" "
-            "aria-label=\"{2}\">\n{3}<rect class=\"paper\" width=\"{0}\" height=\"{1}\" "
-            "fill=\"#ffffff\"/>\n{4}"
-            "</svg>\n",
-            px(kWidth), px(y), xml_text(description()), kStyle, body_);
+        return svg_page(y, description(), kIdlePattern, body_);
     }
 
   private:
@@ -67,9 +53,8 @@ class Figure {
         return "Timeline: " + join(parts, "; ");
     }
 
-    void text(double x, double y, double font, const char* look, std::string_view words) {
-        fmt::format_to(std::back_inserter(body_), "<text x=\"{}\" y=\"{}\" font-size=\"{}\" {}>{}</text>\n",
-                       px(x), px(y), font, look, xml_text(words));
+    void text(double x, double y, double font, std::string_view look, std::string_view words) {
+        append_text(body_, x, y, font, look, words);
     }
 
     double draw_timeline(std::size_t which, double top) {
@@ -77,8 +62,7 @@ class Figure {
         const double end = x_of(timeline.span_ns()), rows = top + kHeader;
         draw_header(timeline, top, end);
         if (timeline.span_ns() <= 0) {
-            text(kLeft, rows + 14, kNoteFont, "class=\"note\" fill=\"#57606a\"",
-                 "No GPU work and no NVTX range in this capture.");
+            text(kLeft, rows + 14, kNoteFont, kNote, "No GPU work and no NVTX range in this capture.");
             return rows + 24;
         }
         const double height = rows_height(timeline);
@@ -96,16 +80,9 @@ class Figure {
 
     /// Title and source in one line; below it the duration, where the timeline ends.
     void draw_header(const Timeline& timeline, double top, double end) {
-        const auto bold_px = [](std::string_view words) { return 1.1 * text_px(words, kTitleFont); };
-        const std::string title = fit_px(timeline.options.title, kTitleFont, 0.5 * (kRight - kMargin));
-        const double label = title.empty() ? kMargin : kMargin + bold_px(title) + 14;
-        const std::string duration = format_ns(static_cast<double>(timeline.span_ns()));
-        constexpr const char* kBold = "class=\"ink\" fill=\"#1f2328\" font-weight=\"bold\"";
-        text(kMargin, top + 13, kTitleFont, kBold, title);
-        text(label, top + 13, kNoteFont, "class=\"note\" fill=\"#57606a\"",
-             fit_px(timeline.options.label, kNoteFont, kRight - label));
-        text(end, top + kHeader - 8, kDurationFont, fmt::format("{} text-anchor=\"end\"", kBold).c_str(),
-             duration);
+        append_title(body_, top, timeline.options.title, timeline.options.label);
+        text(end, top + kHeader - 8, kDurationFont, fmt::format("{} text-anchor=\"end\"", kBold),
+             format_ns(static_cast<double>(timeline.span_ns())));
     }
 
     void draw_grid(double top, double bottom) {
@@ -119,12 +96,12 @@ class Figure {
         if (longest_ns_ <= 0) return top;
         fmt::format_to(std::back_inserter(body_),
                        "<path class=\"end\" stroke=\"#1f2328\" fill=\"none\" d=\"M{} {}H{}", px(kLeft),
-                       px(top), px(kRight));
+                       px(top), px(kPageRight));
         for (const Tick& tick : ticks_)
             fmt::format_to(std::back_inserter(body_), "M{} {}v5", px(x_of(tick.ns)), px(top));
         body_ += "\"/>\n";
         for (const Tick& tick : ticks_)
-            text(x_of(tick.ns), top + 17, kNoteFont, "class=\"note\" fill=\"#57606a\" text-anchor=\"middle\"",
+            text(x_of(tick.ns), top + 17, kNoteFont, fmt::format("{} text-anchor=\"middle\"", kNote),
                  tick.label);
         return top + 28;
     }
@@ -132,18 +109,18 @@ class Figure {
     double draw_legend(double top) {
         double x = kLeft, y = top;
         for (const LegendEntry& entry : legend_of(timelines_, colours_)) {
-            const std::string words = fit_px(entry.text, kNoteFont, (kRight - kLeft) / 2);
+            const std::string words = fit_px(entry.text, kNoteFont, (kPageRight - kLeft) / 2);
             const double width = 20 + text_px(words, kNoteFont) + 18;
-            if (x > kLeft && x + width > kRight) x = kLeft, y += kLegendLine;
+            if (x > kLeft && x + width > kPageRight) x = kLeft, y += kLegendLine;
             const Look& look = look_of(entry.paint);
             const double height = 12 * look.height;
             fmt::format_to(std::back_inserter(body_),
                            "<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"{}\" fill=\"{}\"/>\n", px(x),
                            px(y + 8 - height / 2), px(height), look.fill);
-            text(x + 20, y + 12, kNoteFont, "class=\"ink\" fill=\"#1f2328\"", words);
+            text(x + 20, y + 12, kNoteFont, kInk, words);
             x += width;
         }
-        return y + kLegendLine + kMargin / 2;
+        return y + kLegendLine + kPageMargin / 2;
     }
 
     const std::vector<Timeline>& timelines_;

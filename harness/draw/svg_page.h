@@ -1,0 +1,29 @@
+// The page that all figures are drawn on: its size, its fonts, its colours by day and by night.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lab {
+
+constexpr double kPageWidth = 960, kPageMargin = 16, kPageRight = 928;
+constexpr double kTitleFont = 15, kNoteFont = 11;
+
+/// Attributes of text: what is read first, what stands in the second row, and what is read before all.
+constexpr const char* kInk = "class=\"ink\" fill=\"#1f2328\"";
+constexpr const char* kNote = "class=\"note\" fill=\"#57606a\"";
+constexpr const char* kBold = "class=\"ink\" fill=\"#1f2328\" font-weight=\"bold\"";
+
+/// One line of text that begins at `x`, or lies as a text-anchor in `look` says; `y` is its baseline.
+void append_text(std::string& svg, double x, double y, double font, std::string_view look,
+                 std::string_view words);
+
+/// Title and source in one line below `top`, each cut to the room it has.
+void append_title(std::string& svg, double top, std::string_view title, std::string_view label);
+
+/// `body` as a whole figure. `description` is for those who hear it, `definitions` are what the body refers
+/// to.
+[[nodiscard]] std::string svg_page(double height, std::string_view description, std::string_view definitions,
+                                   std::string_view body);
+
+}  // namespace lab
