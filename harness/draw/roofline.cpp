@@ -175,14 +175,14 @@ RooflineView view_of(const Roofline& roofline) {
     return view;
 }
 
-RoofLine bandwidth_line(const Roofline& roofline, const RooflineView& view, const Roof& roof) {
+RoofSegment bandwidth_line(const Roofline& roofline, const RooflineView& view, const Roof& roof) {
     const double top = roofline.computes.empty() ? view.flop_per_s.high : highest(roofline.computes);
     const double from = std::max(view.flop_per_byte.low, view.flop_per_s.low / roof.per_s);
     const double to = std::min(view.flop_per_byte.high, top / roof.per_s);
     return {from, from * roof.per_s, to, to * roof.per_s};
 }
 
-RoofLine compute_line(const Roofline& roofline, const RooflineView& view, const Roof& roof) {
+RoofSegment compute_line(const Roofline& roofline, const RooflineView& view, const Roof& roof) {
     const double from =
         roofline.bandwidths.empty() ? view.flop_per_byte.low : roof.per_s / highest(roofline.bandwidths);
     return {std::max(from, view.flop_per_byte.low), roof.per_s, view.flop_per_byte.high, roof.per_s};

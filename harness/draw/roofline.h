@@ -83,14 +83,15 @@ struct RooflineView {
 [[nodiscard]] RooflineView view_of(const Roofline& roofline);
 
 /// The part of a roof that is in view, from its left end to its right end.
-struct RoofLine {
+struct RoofSegment {
     double from_flop_per_byte = 0, from_flop_per_s = 0;
     double to_flop_per_byte = 0, to_flop_per_s = 0;
 };
 
 /// A bandwidth roof ends at the highest compute roof, and a compute roof begins at the highest bandwidth
 /// roof: beyond, nothing can be.
-[[nodiscard]] RoofLine bandwidth_line(const Roofline& roofline, const RooflineView& view, const Roof& roof);
-[[nodiscard]] RoofLine compute_line(const Roofline& roofline, const RooflineView& view, const Roof& roof);
+[[nodiscard]] RoofSegment bandwidth_line(const Roofline& roofline, const RooflineView& view,
+                                         const Roof& roof);
+[[nodiscard]] RoofSegment compute_line(const Roofline& roofline, const RooflineView& view, const Roof& roof);
 
 }  // namespace lab

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -71,7 +70,7 @@ class Figure {
     }
 
     [[nodiscard]] Outline line_of(const Roof& roof, bool is_bandwidth) const {
-        const RoofLine line =
+        const RoofSegment line =
             is_bandwidth ? bandwidth_line(roofline_, view_, roof) : compute_line(roofline_, view_, roof);
         return {spot_of(line.from_flop_per_byte, line.from_flop_per_s),
                 spot_of(line.to_flop_per_byte, line.to_flop_per_s)};

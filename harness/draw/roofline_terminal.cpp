@@ -103,7 +103,7 @@ class Page {
 
     /// In each column, from where the line comes in to where it leaves: a steep one has no holes.
     void draw_bandwidth(const Roof& roof) {
-        const RoofLine line = bandwidth_line(roofline_, view_, roof);
+        const RoofSegment line = bandwidth_line(roofline_, view_, roof);
         const int last = column_of(line.to_flop_per_byte);
         for (int column = column_of(line.from_flop_per_byte); column <= last; ++column) {
             const auto row_at = [&](double at) {
@@ -118,7 +118,7 @@ class Page {
     }
 
     void draw_compute(const Roof& roof) {
-        const RoofLine line = compute_line(roofline_, view_, roof);
+        const RoofSegment line = compute_line(roofline_, view_, roof);
         const int row = row_of(roof.per_s);
         for (int column = column_of(line.from_flop_per_byte); column < width_; ++column)
             cell(row, column) = {roof.measured ? "─" : kTheoretical, colour_of(false)};
@@ -154,7 +154,7 @@ class Page {
     void draw_letters() {
         std::size_t letter = 0;
         for (const Roof& roof : roofline_.bandwidths) {
-            const RoofLine line = bandwidth_line(roofline_, view_, roof);
+            const RoofSegment line = bandwidth_line(roofline_, view_, roof);
             put(letter_of(letter++), colour_of(true), row_of(line.from_flop_per_s),
                 column_of(line.from_flop_per_byte), 3);
         }

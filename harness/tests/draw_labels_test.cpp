@@ -87,4 +87,13 @@ TEST_CASE("Labels take the nearest place that is free, and give up where there i
     CHECK_FALSE(room.take({{place(85, 0)}})[0]);  // taken by now
     CHECK(room.take({{place(30, 0)}})[0]);        // spared, but better than nothing
     CHECK(room.take({{}, {place(60, 0)}})[1]);
+
+    LabelRoom other(rectangle({50, 50}, 100, 100));
+    other.keep_clear(rectangle({20, 50}, 2, 2));
+    LabelPlace across = place(10, 1);
+    across.leader = {{30, 50}, {15, 50}};  // over the one at 20
+    const auto better = other.take({{across, place(70, 30)}}), only = other.take({{across}});
+    REQUIRE(better[0]);
+    CHECK(better[0]->middle.x == 70);
+    CHECK(only[0]);
 }

@@ -28,14 +28,19 @@ double number_of(const std::string& svg, const std::string& hover, const std::st
     return number_after(svg, key, svg.rfind("\n", title));
 }
 
-Outline line_of(const std::string& svg, const std::string& hover) {
-    const std::size_t title = svg.find("<title>" + hover);
-    REQUIRE(title != svg.npos);
-    std::string path = svg.substr(svg.find(" d=\"M", svg.rfind("<path", title)) + 5, 60);
+/// The ends of the line that a path draws.
+Outline path_of(const std::string& element) {
+    std::string path = element.substr(element.find(" d=\"M") + 5);
     std::replace(path.begin(), path.end(), 'L', ' ');
     const std::vector<std::string> numbers = split(path.substr(0, path.find('"')), ' ');
     REQUIRE(numbers.size() == 4);
     return {{std::stod(numbers[0]), std::stod(numbers[1])}, {std::stod(numbers[2]), std::stod(numbers[3])}};
+}
+
+Outline line_of(const std::string& svg, const std::string& hover) {
+    const std::size_t title = svg.find("<title>" + hover);
+    REQUIRE(title != svg.npos);
+    return path_of(svg.substr(svg.rfind("<path", title), 200));
 }
 
 /// How far below the line a spot is, in px.
@@ -376,6 +381,33 @@ TEST_CASE("Labels lie on no line and on no marker where there is room") {
             for (const Outline& thing : things) CHECK_FALSE(touch(text.outline, thing));
         }
         CHECK(labels == 8 + roofline.points.size());
+    }
+}
+
+TEST_CASE("A leader leads to one label and through none") {
+    int leaders = 0;
+    for (const Roofline& roofline : samples()) {
+        const std::string svg = roofline_svg(roofline);
+        const std::vector<Text> texts = texts_of(svg);
+        for (const std::string& line : split(svg, '\n')) {
+            if (line.find("stroke-width=\"0.6\"") == line.npos) continue;
+            ++leaders;
+            const Outline leader = path_of(line);
+            CHECK(1 >= std::count_if(texts.begin(), texts.end(),
+                                     [&](const Text& text) { return touch(text.outline, leader); }));
+        }
+    }
+    CHECK(leaders > 50);
+}
+
+TEST_CASE("The highest roof has its label above it") {
+    for (const Roofline& roofline : {simple(), many_roofs(), extreme()}) {
+        const std::string svg = roofline_svg(roofline);
+        const Roof& roof = roofline.computes.back();
+        const std::size_t label = svg.rfind(">" + roof.name.substr(0, 8));  // the first is the hover text
+        REQUIRE(label != svg.npos);
+        CHECK(number_after(svg, " y=\"", svg.rfind("<text", label)) <
+              line_of(svg, hover_of(roof, false))[0].y);
     }
 }
 
