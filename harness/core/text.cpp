@@ -112,6 +112,10 @@ std::string shell_line(const std::vector<std::string>& command) {
     return join(words, " ");
 }
 
+void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+}
+
 std::string utc_now() {
     const std::time_t now = std::time(nullptr);
     std::tm utc{};

@@ -38,6 +38,9 @@ namespace lab {
 /// The command as one line that a shell reads back as the same words.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& command);
 
+/// Adds words to a command.
+void append(std::vector<std::string>& words, const std::vector<std::string>& more);
+
 /// Now, in UTC: "2026-11-20T05:24:41Z".
 [[nodiscard]] std::string utc_now();
 

@@ -39,10 +39,6 @@ std::string architecture() {
     return "sm_" + digits;
 }
 
-void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
-    words.insert(words.end(), more.begin(), more.end());
-}
-
 /// Compiles a program to `target`, or with `as_library` the same file to the library that the program opens.
 void compile(const Course& course, const Program& program, const std::string& arch, const fs::path& target,
              bool as_library, const Announce& announce) {

@@ -35,6 +35,13 @@ std::vector<fs::path> gpu_folders(const fs::path& evidence) {
     return folders;
 }
 
+/// The recorded run to show of a program; nothing if there is none.
+std::optional<fs::path> recorded_run(const fs::path& root, const Program& program) {
+    for (const fs::path& folder : gpu_folders(root / program.evidence_folder))
+        if (fs::exists(folder / program.evidence_name)) return folder / program.evidence_name;
+    return std::nullopt;
+}
+
 }  // namespace
 
 Course Course::find() {
@@ -111,14 +118,11 @@ Course::Chosen Course::choose(const std::string& name) const {
 }
 
 bool Course::has_evidence_of(const Program& program) const {
-    const std::vector<fs::path> folders = gpu_folders(root_ / program.evidence_folder);
-    return std::any_of(folders.begin(), folders.end(),
-                       [&](const fs::path& folder) { return fs::exists(folder / program.evidence_name); });
+    return recorded_run(root_, program).has_value();
 }
 
 fs::path Course::evidence_of(const Program& program) const {
-    for (const fs::path& folder : gpu_folders(root_ / program.evidence_folder))
-        if (fs::exists(folder / program.evidence_name)) return folder / program.evidence_name;
+    if (const auto run = recorded_run(root_, program)) return *run;
     throw Error(
         fmt::format("no run of {} is recorded below {}. On a machine with a GPU and nsys: ./lab record",
                     program.source.string(), (program.evidence_folder).string()),

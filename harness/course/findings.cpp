@@ -140,10 +140,10 @@ Measured measure(const Evidence& evidence, const std::string& sql, const std::st
 
 Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side) {
     const Evidence* const asked = evidence.recording(finding.recording);
-    if (!asked)
-        return {nothing(fmt::format("the recording '{}' was not made", finding.recording), false),
-                Verdict::not_run, fmt::format("the recording '{}' was not made", finding.recording)};
-    Judged judged{measure(*asked, finding.sql, finding.metric, finding.range), Verdict::pass, ""};
+    const Measured measured =
+        asked ? measure(*asked, finding.sql, finding.metric, finding.range)
+              : nothing(fmt::format("the recording '{}' was not made", finding.recording), false);
+    Judged judged{measured, Verdict::pass, ""};
     if (!judged.measured.was_run) {
         judged.verdict = Verdict::not_run;
         judged.why = judged.measured.missing;

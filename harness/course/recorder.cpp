@@ -31,10 +31,6 @@ Outcome announced(const Command& command, const Announce& announce) {
     return run(command);
 }
 
-void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
-    words.insert(words.end(), more.begin(), more.end());
-}
-
 /// nsys also lists every process it can see. In a process namespace of its own, which root may make outside
 /// of most containers, it sees only the program.
 std::vector<std::string> alone_on_the_machine() {
@@ -97,7 +93,6 @@ std::string captured_nothing(const Outcome& outcome) {
 void run_nsys(const Program& program, const fs::path& binary, const RecordOptions& options,
               const Announce& announce, RunRecord& record) {
     fs::create_directories(options.report.parent_path());
-    fs::remove(options.report);  // an old report must not pass for a new one
     const bool sample_gpu = !program.gpu_metrics.empty();
     Outcome outcome = profile(program, binary, options, sample_gpu, announce);
     if (!fs::exists(options.report) && sample_gpu && !options.for_publication) {
@@ -164,6 +159,12 @@ std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path&
     return words;
 }
 
+std::vector<std::string> export_command(const fs::path& nsys_path, const fs::path& report,
+                                        const fs::path& to) {
+    return {nsys_path.string(),       "export", "--type",    "sqlite",
+            "--force-overwrite=true", "-o",     to.string(), report.string()};
+}
+
 fs::path export_report(const fs::path& report, const fs::path& to, const Announce& announce) {
     if (!nsys())
         throw Error(
@@ -172,9 +173,7 @@ fs::path export_report(const fs::path& report, const fs::path& to, const Announc
                 "or give the .sqlite that `nsys export --type sqlite` makes of it.",
                 report.string()),
             kNothingCouldRun);
-    const Command command{.words = {nsys()->string(), "export", "--type", "sqlite", "--force-overwrite=true",
-                                    "-o", to.string(), report.string()},
-                          .limit = kToolLimit};
+    const Command command{.words = export_command(*nsys(), report, to), .limit = kToolLimit};
     const Outcome outcome = announced(command, announce);
     if (outcome.exit_code != 0 || !fs::exists(to))
         throw Error(fmt::format("nsys could not export {} ({}). It said:\n{}", report.string(),

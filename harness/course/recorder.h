@@ -25,6 +25,11 @@ struct RecordOptions {
 /// What a program's recording asks of nsys beside the course's own options; evidence of another is stale.
 [[nodiscard]] std::string recording_text(const Program& program);
 
+/// The words that export a report as SQLite.
+[[nodiscard]] std::vector<std::string> export_command(const std::filesystem::path& nsys_path,
+                                                      const std::filesystem::path& report,
+                                                      const std::filesystem::path& to);
+
 /// Exports a report as SQLite next to it; an Error if nsys is not there or fails.
 [[nodiscard]] std::filesystem::path export_report(const std::filesystem::path& report,
                                                   const std::filesystem::path& to, const Announce& announce);

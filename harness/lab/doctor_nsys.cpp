@@ -77,9 +77,7 @@ Check try_nsys(const Examination& x, const Binary& binary) {
     const fs::path report = x.folder() / "probe.nsys-rep", exported = x.folder() / "probe.sqlite";
     if (!record(x, check, *binary, report)) return check;
     fs::remove(exported);
-    const Outcome outcome =
-        x.run_shown(check, {nsys()->string(), "export", "--type", "sqlite", "--force-overwrite=true", "-o",
-                            x.word(exported), x.word(report)});
+    const Outcome outcome = x.run_shown(check, export_command(*nsys(), x.word(report), x.word(exported)));
     if (outcome.exit_code != 0 || !fs::exists(exported)) {
         x.fail_by_words(check, outcome, "nsys_hangs", "nsys_unknown");
         return check;

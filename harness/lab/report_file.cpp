@@ -20,10 +20,11 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce) {
     if (path.extension() == ".nsys-rep")
         path = export_report(path, scratch_.path() / "report.sqlite", announce);
     evidence_ = std::make_unique<Evidence>(Evidence::open(path));
-    const fs::path live = Course::find().build_folder() / "live";
-    const std::string inside = fs::absolute(file).lexically_normal().lexically_relative(live).string();
-    if (!evidence_->provenance().empty())
+    if (!evidence_->provenance().empty()) {
+        const fs::path live = Course::find().build_folder() / "live";
+        const std::string inside = fs::absolute(file).lexically_normal().lexically_relative(live).string();
         label_ = source_label(evidence_->provenance(), !inside.empty() && inside.rfind("..", 0) != 0);
+    }
     if (!evidence_->has_trace())
         throw Error(
             fmt::format("{} holds no trace of nsys: it was recorded where nsys was not installed", file));

@@ -90,15 +90,15 @@ void verify_case(const Course& course, const Case& both, Tally& tally) {
 
 void verify_exercise(const Course& course, const Chapter& chapter, const Exercise& exercise, Tally& tally) {
     verify_case(course, exercise.programs, tally);
+    std::optional<Evidence> first;  // recorded once, for all answers that are compared with it
     for (const WrongAnswer& wrong : read_wrong_answers(course.root(), chapter)) {
         if (wrong.exercise != exercise.name) continue;
         const std::string what =
             fmt::format("{} is rejected for {}", wrong.program.source.string(), join(wrong.fails, ", "));
         attempt(what, tally, [&] {
             const Evidence answer = run_live(course, wrong.program);
-            const std::optional<Evidence> first =
-                compares(exercise.programs) ? std::optional(run_live(course, exercise.programs.programs[0]))
-                                            : std::nullopt;
+            if (compares(exercise.programs) && !first)
+                first = run_live(course, exercise.programs.programs[0]);
             const Grade grade = grade_answer(exercise.programs, answer, first ? &*first : nullptr);
             const std::string missed = not_failed(grade, wrong.fails);
             tally.line(what, missed.empty() ? Verdict::pass : Verdict::fail,

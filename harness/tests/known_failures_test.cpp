@@ -42,7 +42,7 @@ const Details kAllDetails{{"limit", "60"},      {"folder", "/tmp"},    {"release
 
 TEST_CASE("known failures: the tools' own words") {
     CHECK(recognised("ncu",
-                     "==PROF== Connected to process 1045 (/work/probe)\n"
+                     "==PROF== Connected to process 1045 (/home/learner/probe)\n"
                      "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU "
                      "Performance Counters on the target device 0. For instructions on enabling permissions "
                      "and to get more information see https://developer.nvidia.com/ERR_NVGPUCTRPERM\n") ==
