@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "core/error.h"
@@ -154,6 +155,11 @@ const Exercise* Chapter::exercise(const std::string& name) const {
     return at == exercises.end() ? nullptr : &*at;
 }
 
+int Chapter::exercise_minutes() const {
+    return std::accumulate(exercises.begin(), exercises.end(), 0,
+                           [](int sum, const Exercise& e) { return sum + e.minutes; });
+}
+
 Program Chapter::program_of(const Question& asked) const {
     const Case& both = asked.exercise.empty() ? pair : exercise(asked.exercise)->programs;
     const Program& program = both.programs[asked.side];
@@ -203,6 +209,8 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     if (toml.has("range")) chapter.pair.range = toml.text("range");
     chapter.pair.findings = read_findings(toml, kPair);
     check_recordings_exist(toml, chapter.pair);
+    chapter.headline = toml.text_or("headline", "");
+    if (!chapter.headline.empty()) check_findings_exist(toml, "headline", {chapter.headline}, chapter.pair);
     for (TomlReader& block : toml.tables("exercise")) {
         const int number = static_cast<int>(chapter.exercises.size()) + 1;
         const Exercise exercise = read_exercise(block, chapter, number);

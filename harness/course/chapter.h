@@ -112,11 +112,15 @@ struct Chapter {
     int minutes = 0;
     bool draft = false;  ///< not all of it has been recorded on a GPU, so what it says is not proven yet
     std::vector<std::string> objectives, needs;
+    std::string headline;  ///< the finding of the pair that the course's table of chapters shows; "" if none
     Case pair;
     std::vector<Exercise> exercises;
     std::vector<Question> quiz;
 
     [[nodiscard]] const Exercise* exercise(const std::string& name) const;
+
+    /// The minutes of all exercises together.
+    [[nodiscard]] int exercise_minutes() const;
 
     /// The program whose evidence a question of the quiz is about.
     [[nodiscard]] Program program_of(const Question& asked) const;
