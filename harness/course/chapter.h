@@ -75,6 +75,9 @@ struct Case {
     std::vector<std::string> needs;  ///< tools without which nothing can be said live: kTools of chapter.cpp
     std::array<Program, 2> programs;
     std::vector<Finding> findings;
+    /// Tools of compute-sanitizer that report something about the first program, since its fault is the
+    /// lesson, although no finding asks them. The others find nothing, unless findings ask some.
+    std::vector<std::string> first_reports;
 
     /// "fixed / buggy >= 4", for a finding with a quotient.
     [[nodiscard]] std::string text_of(const Quotient& quotient) const;

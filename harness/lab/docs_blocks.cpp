@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "course/case_evidence.h"
 #include "draw/svg.h"
+#include "lab/verification.h"
 
 namespace lab {
 
@@ -241,6 +242,8 @@ std::string block_text(const Place& place, const std::string& kind, const std::s
     if (kind == "status") return status(place);
     if (kind == "exercises") return exercise_table(place);
     if (kind == "output") return output_of(place, argument);
+    if (kind == "verification")
+        return verification_markdown(place.course, read_verification(verification_file(place.course)));
     return chapter_table(place.course, place.file);
 }
 
