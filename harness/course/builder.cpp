@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -114,9 +115,14 @@ std::vector<fs::path> build_programs(const Course& course, const std::vector<Pro
     const Announce announce_in_turn = in_turn(announce);
     if (!programs.empty()) (void)gpu(), (void)nvcc();  // looked for once, before the threads ask
     std::vector<fs::path> binaries(programs.size());
-    for_each_in_parallel(programs.size(), std::thread::hardware_concurrency(), [&](std::size_t p) {
-        binaries[p] = build_program(course, programs[p], announce_in_turn);
+    std::map<fs::path, std::size_t> first;  // several recordings of one program share its binary
+    std::vector<std::size_t> distinct;
+    for (std::size_t p = 0; p < programs.size(); ++p)
+        if (first.emplace(programs[p].source, p).second) distinct.push_back(p);
+    for_each_in_parallel(distinct.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+        binaries[distinct[i]] = build_program(course, programs[distinct[i]], announce_in_turn);
     });
+    for (std::size_t p = 0; p < programs.size(); ++p) binaries[p] = binaries[first.at(programs[p].source)];
     return binaries;
 }
 
