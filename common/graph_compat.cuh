@@ -1,6 +1,6 @@
 // CUDA graphs: owners for them, and the calls whose signatures changed between CUDA 12 and 13. Since 12.3 an
-// edge of a graph may carry data. Up to 12.9 the calls that know of it are named ..._v2, beside the plain names; in
-// 13.0 they took over the plain names. All other calls of the graph API need no help.
+// edge of a graph may carry data. Up to 12.9 the calls that know of it are named ..._v2, beside the plain
+// names; in 13.0 they took over the plain names. All other calls of the graph API need no help.
 #pragma once
 
 #include <memory>
