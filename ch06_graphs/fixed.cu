@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
                     stream};
     CUDA_CHECK(cudaMemcpy(ring.water.get(), water.data(), cells * sizeof(float), cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(ring.outside.get(), outside.data(), cells * sizeof(float), cudaMemcpyHostToDevice));
+    flow<<<1, 1, 0, stream>>>(nullptr, nullptr, nullptr, 0);  // loads the kernel, and does nothing
 
     const GraphExec graph = record_step(ring);
     {

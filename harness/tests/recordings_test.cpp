@@ -2,10 +2,13 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "course/findings.h"
 #include "course/grade.h"
+#include "course/recorder.h"
 #include "hand_made_export.h"
 
 using namespace lab;
@@ -101,6 +104,23 @@ TEST_CASE("recordings: a finding is asked of the recording that it names") {
     const Judged missing = judge_finding(plain, asks(sql, "nvtx"), 0);
     CHECK(missing.verdict == Verdict::not_run);
     CHECK(missing.why == "the recording 'nvtx' was not made");
+}
+
+TEST_CASE("recordings: nsys takes an option once, and a recording's own value is the one") {
+    Program program;
+    const auto words = [&] { return nsys_command("nsys", "r.nsys-rep", program, false); };
+    const auto given = [&](const char* word) {
+        const auto all = words();
+        return std::count(all.begin(), all.end(), word);
+    };
+    const std::size_t usual = words().size();
+    program.recording.nsys_options = {"--cuda-graph-trace=graph:host-only", "--delay=2"};
+    CHECK(given("--cuda-graph-trace=node") == 0);
+    CHECK(given("--cuda-graph-trace=graph:host-only") == 1);
+    CHECK(words().size() == usual + 1);
+    CHECK(words().back() == "r.nsys-rep");
+    program.recording.nsys_options = {"--cuda-graph=x"};  // another option, whose name begins alike
+    CHECK(given("--cuda-graph-trace=node") == 1);
 }
 
 TEST_CASE("recordings: a capture that never began is told, and asks about its trace are not run") {
