@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
         const double graph_us = run(ring, graph_name, expected, graph);
         const double resident_us = run(ring, resident_name, expected, resident);
         if (resident_name != "warm-up")
-            std::printf("%4d blocks: %6.3f us a tick as a graph, %6.3f us in one kernel\n", blocks, graph_us,
+            std::printf("%4d blocks: graph %6.3f us a tick, resident %6.3f us\n", blocks, graph_us,
                         resident_us);
     };
     compare(1, "warm-up", "warm-up");
