@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaMemcpy(ring.water.get(), water.data(), cells * sizeof(float), cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(ring.outside.get(), outside.data(), cells * sizeof(float), cudaMemcpyHostToDevice));
     flow<<<1, 1, 0, stream>>>(nullptr, nullptr, nullptr, 0);  // loads the kernel, and does nothing
+    CUDA_CHECK(cudaDeviceSynchronize());                      // the copies are not in this stream
 
     {
         nvtx3::scoped_range range{"warm-up"};

@@ -115,6 +115,7 @@ std::pair<double, int> measured(const char* name, Blow blow, const Dunes& d, con
                                 const std::vector<float>& winds, const std::vector<double>& expected) {
     const size_t bytes = first.size() * sizeof(float);
     CUDA_CHECK(cudaMemcpy(d.sand.get(), first.data(), bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaDeviceSynchronize());  // the copy is not in that stream
     const auto start = std::chrono::steady_clock::now();
     {
         nvtx3::scoped_range range{name};
