@@ -133,9 +133,22 @@ TEST_CASE("recordings: a capture that never began is told, and asks about its tr
     CHECK(number(ask("SELECT kernels FROM NSYS_RUN")) == 0);
     CHECK(std::get<std::string>(*ask("SELECT said FROM NSYS_RUN").value) == "No reports were generated");
     CHECK(std::get<std::string>(*ask("SELECT options FROM NSYS_RUN").value) == "--capture-range=nvtx");
-    const Measured trace = ask("SELECT COUNT(*) FROM kernels");
-    CHECK_FALSE(trace.was_run);
-    CHECK(trace.missing == "nsys captured nothing of this program");
+    for (const char* sql : {"SELECT COUNT(*) FROM kernels", "SELECT COUNT(*) FROM graph_runs"}) {
+        const Measured trace = ask(sql);
+        CHECK_FALSE(trace.was_run);
+        CHECK(trace.missing == "nsys captured nothing of this program");
+    }
+}
+
+TEST_CASE("recordings: a graph as a whole is kept in evidence, and fills its time") {
+    Recorded recorded;
+    const Evidence evidence = recorded.of_export([](Made& made) {
+        made.launch(0, {.start = 5, .end = 15, .correlation = 1});
+        made.add(Made::CallRow{20, 22, 2, "cudaGraphLaunch_v10000"});
+        made.add(Made::GraphRow{25, 45, 2});
+    });
+    CHECK(number(measure(evidence, "SELECT duration FROM graph_runs", "", std::nullopt)) == 20);
+    CHECK(number(measure(evidence, "", "gpu_busy_share", std::nullopt)) == 0.75);
 }
 
 TEST_CASE("recordings: a report's kernels are counted beside it") {
