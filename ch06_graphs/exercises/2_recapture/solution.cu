@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
     Options options(argc, argv, "Lets wind blow over dunes of sand, without graphs and with graphs.");
     const int cells = options.integer("--cells", 2003, 1, 10'000'000, "cells of the ring");
     const int steps = options.integer("--steps", 60, 1, 10'000, "steps, each with a wind of its own");
-    const int pairs = options.integer("--pairs", 10, 0, 10'000, "pairs of settling kernels in a step");
+    const int pairs = options.integer("--pairs", 5, 0, 10'000, "pairs of settling kernels in a step");
     options.done();
     require_gpu(3 * cells * sizeof(float));
 
