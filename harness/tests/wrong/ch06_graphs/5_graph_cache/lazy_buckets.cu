@@ -48,7 +48,7 @@ struct GraphCache {
         GraphExec& exec = execs[rows];
         if (!exec) {
             cudaGraph_t graph = nullptr;
-            CUDA_CHECK(cudaStreamBeginCapture(network.stream, cudaStreamCaptureModeGlobal));
+            CUDA_CHECK(cudaStreamBeginCapture(network.stream, cudaStreamCaptureModeThreadLocal));
             const dim3 blocks(rows, (network.width + kThreads - 1) / kThreads);
             for (int i = 0; i < network.layers; ++i)
                 layer<<<blocks, kThreads, 0, network.stream>>>(network.rows.get(), network.width, goal_of(i));
