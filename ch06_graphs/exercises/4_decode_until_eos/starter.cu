@@ -235,8 +235,9 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaGetLastError());
         const bool same = found == expected;
         right = right && same;
-        std::printf("%-15s %7.3f ms, %4zu tokens, %s; expected %zu\n", name.c_str(), elapsed.count(),
-                    found.size(), same ? "all right" : "not those expected", expected.size());
+        std::printf("%-15s %7.3f ms, %.2f us a token; %zu tokens, %s (%zu expected)\n", name.c_str(),
+                    elapsed.count(), 1e3 * elapsed.count() / std::max<size_t>(found.size(), 1), found.size(),
+                    same ? "all right" : "not the right ones", expected.size());
     };
 
     constexpr unsigned kShortPrompt = 4;      // its text is short
