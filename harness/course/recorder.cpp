@@ -167,6 +167,11 @@ std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path&
                                       const Program& program, bool sample_gpu) {
     std::vector<std::string> words = nsys_command(nsys_path, report);
     std::vector<std::string> more = program.recording.nsys_options;
+    // nsys takes an option once: a recording's own value stands in place of the course's.
+    for (const std::string& own : more)
+        std::erase_if(words, [&](const std::string& word) {
+            return word.starts_with("--") && word.substr(0, word.find('=')) == own.substr(0, own.find('='));
+        });
     if (sample_gpu && !program.gpu_metrics.empty()) more.insert(more.begin(), "--gpu-metrics-devices=all");
     words.insert(words.end() - 2, more.begin(), more.end());  // the report's name stays last
     return words;
