@@ -307,6 +307,7 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+    for (const Group& group : served) CUDA_CHECK(cudaGraphExecDestroy(group.graph));
 
     int wrong = 0, first_wrong = -1, expected = 0, found = 0;
     for (int c = 0; c < groups * kSlots; ++c) {
