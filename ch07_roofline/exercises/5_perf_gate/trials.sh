@@ -34,11 +34,8 @@ count_alarms() { # what to call it, the other program
         verdicts[$verdict]=$((${verdicts[$verdict]:-0} + 1))
     done
     slower=${verdicts[slower]:-0}
-    printf '%s, %d trials of %d pairs:' "$1" "$trials" "$pairs"
-    for verdict in slower faster 'no difference seen' inconclusive; do
-        printf ' %d %s;' "${verdicts[$verdict]:-0}" "$verdict"
-    done
-    echo
+    printf '%s, %d trials of %d pairs: %d slower, %d faster, %d no difference seen, %d inconclusive\n' "$1" "$trials" \
+        "$pairs" "$slower" "${verdicts[faster]:-0}" "${verdicts[no difference seen]:-0}" "${verdicts[inconclusive]:-0}"
 }
 
 count_alarms 'A/A' same
