@@ -13,9 +13,9 @@
 #include "common/options.hpp"
 
 constexpr int kThreads = 128, kWarp = 32, kWarps = kThreads / kWarp;
-constexpr int kRows = 8;      // of a warp at a time, so that a number of x that it loads serves 8 weights
-constexpr int kRuns = 15;     // measured launches of each kernel
-constexpr int kPadding = 16;  // zeros fill a row up to a multiple of so many weights
+constexpr int kRows = 8;       // of a warp at a time, so that a number of x that it loads serves 8 weights
+constexpr int kRuns = 15;      // measured launches of each kernel
+constexpr int kPadding = 512;  // zeros fill a row up to a multiple of what a warp can load of it at once
 constexpr float kLargestFp8 = 448;   // of E4M3: 4 bits of exponent, 3 of mantissa
 constexpr double kTolerance = 1e-6;  // of the sum of all |w x|
 using Bf16 = __nv_bfloat16;
@@ -64,6 +64,7 @@ __device__ void rows_times_x(const Weight* weights, const float* scale, const fl
             const size_t row = min(first + r, rows - 1);  // the last one again, where there are no more
             bytes[r] = *reinterpret_cast<const uint4*>(weights + row * stride + c);
         }
+        __syncwarp();  // or the compiler moves the loads apart, between their uses, to save registers
         float factor[kAtOnce], weight[kAtOnce];
         for (int i = 0; i < kAtOnce; i += 4) {
             const float4 four = *reinterpret_cast<const float4*>(x + c + i);
