@@ -9,7 +9,9 @@
 // - shape: where it matters (loads in flight a thread, blocks), the program tries several, takes the fastest,
 //   and then measures that one anew: the time of a trial is not kept, since the best of many flatters.
 // - data: random, since switching bits costs power, and power is what limits a GPU's clock.
-// - clocks: as found. Theoretical roofs are for the highest clock, which the GPU may not hold.
+// - clocks: as found. Theoretical roofs are for the highest clock that the driver names. A GPU may not hold
+// it
+//   under such load, and a few go beyond.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch07_roofline/ceilings.cu -o ceilings -lcublasLt
 // look:    ncu --nvtx --nvtx-include "counted/" --metrics dram__bytes.sum ./ceilings
@@ -573,7 +575,8 @@ std::string json(double value) {
 
 void print(const std::vector<Roof>& roofs) {
     const double clock_Hz = 1e3 * attribute(cudaDevAttrClockRate);
-    std::printf("%d SMs, highest clock %.2f GHz\n\n", attribute(cudaDevAttrMultiProcessorCount), clock_Hz / 1e9);
+    std::printf("%d SMs, highest clock by the driver %.2f GHz\n\n", attribute(cudaDevAttrMultiProcessorCount),
+                clock_Hz / 1e9);
     std::printf("%-16s %15s %15s  %6s  %s\n", "roof", "measured", "theoretical", "share", "how");
     std::string line = "{\"clock_Hz\": " + json(clock_Hz) + ", \"roofs\": [";
     for (const Roof& roof : roofs) {

@@ -18,3 +18,7 @@ TEST_CASE("every question has an answer in the evidence") {
 TEST_CASE("the two programs of a case differ only where the lesson is") {
     lab::check_small_diffs("ch07_roofline");
 }
+
+TEST_CASE("the roofs are measured, and every point of the roofline can be drawn under them") {
+    lab::check_companions("ch07_roofline");
+}

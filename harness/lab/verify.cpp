@@ -88,6 +88,22 @@ void verify_case(const Course& course, const Case& both, Tally& tally) {
     attempt(both.programs[1].source.string(), tally, [&] { verify_clean(course, both.programs[1], tally); });
 }
 
+void verify_companion(const Course& course, const Chapter& chapter, const Companion& companion,
+                      Tally& tally) {
+    const Program& program = companion.program;
+    const std::string id = fmt::format("{}/{}", chapter.id, program.name);
+    attempt(id, tally, [&] {
+        if (const std::string missing = missing_for_live(companion.needs); !missing.empty())
+            throw Error(missing, kNothingCouldRun);
+        const Evidence evidence = run_live(course, program);
+        for (const FindingRow& row : judge_companion(companion, evidence))
+            if (row.finding->asserted())
+                tally.line(fmt::format("{} {} ({})", id, row.finding->id, row.sides[0].measured.text()),
+                           row.verdict, row.sides[0].why);
+    });
+    attempt(program.source.string(), tally, [&] { verify_clean(course, program, tally); });
+}
+
 void verify_exercise(const Course& course, const Chapter& chapter, const Exercise& exercise, Tally& tally) {
     verify_case(course, exercise.programs, tally);
     std::optional<Evidence> first;  // recorded once, for all answers that are compared with it
@@ -126,6 +142,8 @@ int verify(const std::string& name) {
     Tally tally;
     for (const Chapter& chapter : chapters) {
         verify_case(course, chapter.pair, tally);
+        for (const Companion& companion : chapter.companions)
+            verify_companion(course, chapter, companion, tally);
         for (const Exercise& exercise : chapter.exercises) verify_exercise(course, chapter, exercise, tally);
     }
     fmt::print("\nlive · {}, driver {}\n{} passed, {} failed, {} not run\n", gpu()->name, gpu()->driver,
