@@ -291,6 +291,8 @@ int main(int argc, char** argv) {
     const DeviceModel device_model = upload(model);
     std::vector<Group> served;
     for (int g = 0; g < groups; ++g) served.emplace_back(device_model, steps, make_stream());
+    // The model may still be on its way: cudaMemcpy does not wait for the end, nor do these streams for it.
+    CUDA_CHECK(cudaDeviceSynchronize());
     {
         nvtx3::scoped_range range{"warm-up"};
         for (int g = 0; g < groups; ++g) serve_step(device_model, served[g], &clients[g * kSlots], 0);
