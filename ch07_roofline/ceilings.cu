@@ -87,8 +87,10 @@ double at_highest_clock(double fma_per_clock) {
            1e3;
 }
 
-/// Seconds of one run of `work`: the median of `repeats` batches that each last for about 10 ms.
-double seconds_of(int repeats, const std::function<void()>& work) {
+/// Seconds of one run of `work`: the median of `repeats` batches that each last for about 10 ms, in a range
+/// of this name.
+double seconds_of(const std::string& name, int repeats, const std::function<void()>& work) {
+    nvtx3::scoped_range range{name};
     cudaEvent_t start = nullptr, end = nullptr;
     CUDA_CHECK(cudaEventCreate(&start));
     CUDA_CHECK(cudaEventCreate(&end));
@@ -219,8 +221,10 @@ __global__ void empty() {}
 
 /// The same sum as `read_all` and `read_l2`, in the plainest way.
 __global__ void sum_words(const unsigned* in, size_t count, unsigned* sums) {
+    unsigned sum = 0;
     for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += gridDim.x * size_t{kThreads})
-        atomicAdd(&sums[i % kSums], in[i]);
+        sum += in[i];
+    atomicAdd(&sums[threadIdx.x], sum);
 }
 
 /// Counts the numbers of `out` that are not the copy, or the triad, of `in`.
@@ -291,13 +295,12 @@ Roof dram_roof(const std::string& name, const DramKernels& kernels, const uint4*
     double least = INFINITY;
     std::function<void()> fastest;
     Roof roof{name, "B/s"};
-    nvtx3::scoped_range range{name};
     for (size_t k = 0; k < kernels.size(); ++k) {
         const auto kernel = kernels[k];
         const unsigned tiles = count / (size_t{kThreads} << k);
         for (const unsigned blocks : {tiles, std::min(tiles, blocks_that_fit(kernel))}) {
             const auto work = [=] { kernel<<<blocks, kThreads>>>(in, out, count, sums); };
-            const double seconds = seconds_of(1, work);
+            const double seconds = seconds_of("trial", 1, work);
             if (seconds >= least) continue;
             least = seconds;
             fastest = work;
@@ -305,7 +308,7 @@ Roof dram_roof(const std::string& name, const DramKernels& kernels, const uint4*
                        " blocks";
         }
     }
-    roof.measured = bytes / seconds_of(repeats, fastest);
+    roof.measured = bytes / seconds_of(name, repeats, fastest);
     roof.work = bytes;
     roof.theoretical =
         2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
@@ -320,14 +323,13 @@ Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats) {
     // A quarter: on a GPU whose L2 has two halves, each may hold a copy of what the other has.
     const size_t wanted = std::min<size_t>(most_bytes, attribute(cudaDevAttrL2CacheSize) / 4);
     const unsigned tiles = std::max<size_t>(1, wanted / kTileBytes), blocks = blocks_that_fit(read_l2);
-    nvtx3::scoped_range range{"L2 read"};
     const unsigned once = sums.of([&](unsigned* s) {
         sum_words<<<blocks, kThreads>>>(reinterpret_cast<const unsigned*>(in), tiles * kTileBytes / 4, s);
     });
     const auto read = [&](unsigned* s) { read_l2<<<blocks, kThreads>>>(in, tiles, tiles, s); };
     require_right("L2 read",
                   sums.of(read) == once * blocks);  // each tile is read as often as there are blocks
-    const double seconds = seconds_of(repeats, [&] { read(sums.get()); });
+    const double seconds = seconds_of("L2 read", repeats, [&] { read(sums.get()); });
     const double bytes = 1.0 * blocks * tiles * kTileBytes;
     return {"L2 read", "B/s", bytes / seconds,
             NAN,       bytes, std::to_string(tiles * kTileBytes >> 10) + " KiB, again and again"};
@@ -385,8 +387,7 @@ void memory_roofs(size_t megabytes, int repeats, std::vector<Roof>& roofs) {
         CUDA_CHECK(cudaMemcpyAsync(out.get(), up.get(), part, cudaMemcpyHostToDevice));
     };
     const auto link_roof = [&](const char* name, double moved, const std::function<void()>& work) {
-        nvtx3::scoped_range range{name};
-        roofs.push_back({name, "B/s", moved / seconds_of(repeats, work), NAN, moved, "pinned memory"});
+        roofs.push_back({name, "B/s", moved / seconds_of(name, repeats, work), NAN, moved, "pinned memory"});
     };
     CUDA_CHECK(cudaMemset(out.get(), 0, part));
     to_host(nullptr);
@@ -424,8 +425,7 @@ Roof fma_roof(const std::string& name, double fma_per_clock, int microseconds, i
     const auto work = [&] {
         fma_chains<T><<<blocks, kThreads>>>(sums.get(), T(-1), T(1), steps, cycles.get());
     };
-    nvtx3::scoped_range range{name};
-    const double seconds = seconds_of(repeats, work);
+    const double seconds = seconds_of(name, repeats, work);
     {
         nvtx3::scoped_range counted{"counted"};
         work();
@@ -487,7 +487,6 @@ Roof tensor_roof(const std::string& name, cudaDataType_t in_type, cudaDataType_t
     Roof roof{
         name, "FLOP/s", NAN, at_highest_clock(fma_per_clock), 2.0 * n * n * n, "cuBLASLt offers nothing"};
     if (status == CUBLAS_STATUS_SUCCESS && found > 0) {
-        nvtx3::scoped_range range{name};
         const auto multiply = [&](int i) {
             const float one = 1, zero = 0;
             LT_CHECK(cublasLtMatmul(lt, product, &one, a.get(), in_layout, b.get(), in_layout, &zero, d.get(),
@@ -495,13 +494,13 @@ Roof tensor_roof(const std::string& name, cudaDataType_t in_type, cudaDataType_t
                                     workspace_bytes, nullptr));
         };
         int fastest = 0;
-        double least = seconds_of(1, [&] { multiply(0); });
+        double least = seconds_of("trial", 1, [&] { multiply(0); });
         const int tried = std::min(found, 1 + static_cast<int>(0.1 / least));  // no long search on a slow GPU
         for (int i = 1; i < tried; ++i) {
-            const double seconds = seconds_of(1, [&] { multiply(i); });
+            const double seconds = seconds_of("trial", 1, [&] { multiply(i); });
             if (seconds < least) least = seconds, fastest = i;
         }
-        roof.measured = roof.work / seconds_of(repeats, [&] { multiply(fastest); });
+        roof.measured = roof.work / seconds_of(name, repeats, [&] { multiply(fastest); });
         roof.how = "the fastest of " + std::to_string(tried) + " algorithms";
         Sums sums;
         require_right(name, sums.of([&](unsigned* wrong) {
