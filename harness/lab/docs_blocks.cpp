@@ -90,8 +90,10 @@ std::string roofline(const Place& place, const std::string& argument, Outputs& o
     if (!companion)
         throw Error(fmt::format("{}: {} has no companion that measures roofs", place.course.shown(place.file),
                                 chapter.id));
-    const std::string exercise =
-        argument.empty() ? "" : asked_of(place, argument).both.id.substr(chapter.id.size() + 1);
+    const std::string exercise = argument.rfind("exercise ", 0) == 0 ? trim(argument.substr(9)) : "";
+    if (!argument.empty() && !chapter.exercise(exercise))
+        throw Error(fmt::format("{}: a roofline is of nothing more, or of 'exercise NAME', not of '{}'",
+                                place.course.shown(place.file), argument));
     auto run = recorded_companion(place, *companion);
     if (!run) return kNotRecorded;
     const ShownRoofline shown =

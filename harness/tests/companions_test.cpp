@@ -352,6 +352,9 @@ TEST_CASE("docs: a roofline with its numbers, and a companion's findings") {
         CHECK_MESSAGE(page.find(text) != std::string::npos, text);
     CHECK(read_file(course.root() / "ch05_streams/roofline.svg").find("<svg") != std::string::npos);
     CHECK(run_lab({"docs", "--check"}, course.root()).exit_code == 0);
+    course.replace("ch05_streams/README.md", "<!-- roofline: -->", "<!-- roofline: pair -->");
+    CHECK(run_lab({"docs"}, course.root()).err.find("not of 'pair'") != std::string::npos);
+    course.replace("ch05_streams/README.md", "<!-- roofline: pair -->", "<!-- roofline: -->");
     course.record("NVIDIA H100");
     const Outcome left_out = run_lab({"docs"}, course.root());
     CHECK(left_out.exit_code == kFindingFailed);
