@@ -192,8 +192,9 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     } else if (!question.exercise.empty() || !chapter.companion(question.companion)) {
         toml.fail(fmt::format("the chapter has no companion '{}'", question.companion), "companion");
     }
+    const Program plain = chapter.program_of(question);
     question.recording = toml.text_or("recording", "");
-    if (!has_recording(chapter.program_of(question), question.recording))
+    if (!has_recording(plain, question.recording))
         toml.fail(fmt::format("there is no recording '{}'", question.recording), "recording");
     if (toml.has("range")) question.range = toml.text("range");
     question.sql = toml.text_or("sql", "");
