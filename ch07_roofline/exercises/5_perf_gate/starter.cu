@@ -57,7 +57,7 @@ unsigned expected_sum(int steps) {
 
 /// The noise model: by which factor each run of a trial takes longer, whichever program it is. Four machines
 /// take turns. One drifts: it ends 20 % slower than it began. One has something to do in every second run,
-/// and one in two runs of four: 6 %. One is hit by others in an eighth of its runs, by 30 to 100 %. All have
+/// and one in two runs of four: 4 %. One is hit by others in an eighth of its runs, by 30 to 100 %. All have
 /// jitter besides.
 std::vector<double> noise_of(int trial, size_t runs, uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -65,7 +65,7 @@ std::vector<double> noise_of(int trial, size_t runs, uint64_t seed) {
     std::vector<double> factors(runs);
     for (size_t i = 0; i < runs; ++i) {
         const double drift = 1 + 0.20 * static_cast<double>(i) / static_cast<double>(runs);
-        const double every_second = i % 2 == 1 ? 1.06 : 1, two_of_four = i % 4 == 1 || i % 4 == 2 ? 1.06 : 1;
+        const double every_second = i % 2 == 1 ? 1.04 : 1, two_of_four = i % 4 == 1 || i % 4 == 2 ? 1.04 : 1;
         const double hit = uniform() < 0.125 ? 1.3 + 0.7 * uniform() : 1;
         const double jitter = 1 - 0.01 * std::log(uniform());
         factors[i] = jitter * (trial % 4 == 0   ? drift
