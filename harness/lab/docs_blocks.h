@@ -9,9 +9,8 @@
 //                                             the ranges on the GPU, in F
 //   <!-- figure: exercise NAME ... -->        the same for an exercise
 //   <!-- measured: companion NAME -->         the findings of a companion
-//   <!-- roofline: -->                        the chapter's roofline, in roofline.svg beside the page, with
-//   its
-//                                             numbers in two tables
+//   <!-- roofline: -->                        the chapter's roofline, in roofline.svg beside the page, and
+//                                             its numbers in two tables
 //   <!-- roofline: exercise NAME -->          that of an exercise
 //   <!-- report: pair buggy memcheck -->      the first report of a tool of compute-sanitizer, in its own
 //   words

@@ -167,7 +167,8 @@ int run_case(const RunOptions& options) {
     std::vector<CompanionRun> companions = companions_of(course, chosen, evidence.live);
     Verdict worst = worst_of(rows);
     if (!chosen.exercise)
-        for (const CompanionRun& run : companions) worst = worse(worst, worst_of(run.rows));
+        for (const CompanionRun& run : companions)
+            worst = worse(worst, run.evidence ? worst_of(run.rows) : Verdict::not_run);
     const int exit_code = exit_code_of(worst);
     if (options.json) {
         nlohmann::ordered_json json{{"chapter", chosen.chapter.id}};

@@ -335,6 +335,7 @@ TEST_CASE("run: a companion's failed finding fails, and points of another GPU ar
     CHECK(slow["companions"][0]["findings"][1]["verdict"] == "fail");
     write_file(course.root() / "ch05_streams/ceilings.cu", "int main() { return 0; }\n");
     const Outcome stale = run_lab({"run", "ch05", "--recorded"}, course.root());
+    CHECK(stale.exit_code == kNothingCouldRun);
     CHECK(stale.out.find("not shown: ch05_streams/evidence/h200/ceilings.sqlite is stale") !=
           std::string::npos);
 }
@@ -365,4 +366,34 @@ TEST_CASE("docs: a roofline with its numbers, and a companion's findings") {
     CHECK(run_lab({"docs"}, course.root()).exit_code == 0);
     CHECK(read_file(course.root() / "ch05_streams/README.md").find("Not recorded on a GPU yet") !=
           std::string::npos);
+}
+
+TEST_CASE("live: a companion is run by itself, recorded, and verified under all four sanitizers") {
+    const CourseWithRoofs course;
+    const std::string json =
+        replaced(std::string(kPrinted).substr(std::string(kPrinted).find('{')), "\n", " ");
+    const std::string line = json.substr(0, json.rfind('}') + 1);
+    write_file(course.root() / "ch05_streams/ceilings.cu", "// fake: says " + line + "\n");
+    fs::remove(course.root() / "ch05_streams/evidence/h200/ceilings.sqlite");
+    const auto lab = [&](std::vector<std::string> words) {
+        return run_lab(std::move(words), course.root(), course.with_fake_tools());
+    };
+    const Outcome shown = lab({"run", "ch05", "--live"});
+    INFO(shown.out, shown.err);
+    CHECK(shown.exit_code == 0);
+    CHECK(shown.err.find("nsys profile") != std::string::npos);
+    CHECK(shown.err.find("-o build/live/ch05_streams/ceilings") == std::string::npos);
+    CHECK(shown.out.find("a point: 2 FLOP/byte") != std::string::npos);
+    const Outcome recorded = lab({"record", "ch05", "--stale"});
+    CHECK(recorded.out.find("recorded ch05_streams/evidence/h200/ceilings.sqlite") != std::string::npos);
+    CHECK(recorded.out.find("1 recorded, 0 failed") != std::string::npos);
+    const Evidence evidence = Evidence::open(course.root() / "ch05_streams/evidence/h200/ceilings.sqlite");
+    CHECK_FALSE(evidence.has_trace());
+    CHECK(asked(evidence, "SELECT measured FROM roofs WHERE name = 'L2'").text() == "8000000000000");
+    const Outcome verified = lab({"verify", "ch05"});
+    CHECK(verified.exit_code == 0);
+    for (const char* text : {"ch05_streams/ceilings answer (0)", "ch05_streams/ceilings share (0.8)",
+                             "ch05_streams/ceilings.cu memcheck", "ch05_streams/ceilings.cu synccheck"})
+        CHECK_MESSAGE(verified.out.find(text) != std::string::npos, text);
+    CHECK(lab({"sanitize", "ch05/ceilings"}).err.find("--small") != std::string::npos);
 }
