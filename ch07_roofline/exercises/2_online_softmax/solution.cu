@@ -1,7 +1,6 @@
 // Computes a soft argmax: the position that is expected if each number of a row is as likely as softmax says.
 //
-// Right: one kernel reads the matrix once. It sums with the largest score that it knows so far, and rescales
-// its sums when a larger one comes; threads merge what they know by the same rule.
+// Right: one kernel reads the matrix once, and rescales its sums when a larger score comes.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    ncu -k regex:row --launch-count 3 --section MemoryWorkloadAnalysis ./solution
