@@ -453,7 +453,7 @@ void check_lt(cublasStatus_t status, const char* call, int line) {
 /// read.
 template <class In, class Out>
 Roof tensor_roof(const std::string& name, cudaDataType_t in_type, cudaDataType_t out_type,
-                 cublasComputeType_t compute, int least_capability, double fma_per_clock, int n,
+                 cublasComputeType_t compute, int least_capability, double fma_per_clock, int n, int offers,
                  int repeats) {
     if (compute_capability() < least_capability) return {name, "FLOP/s", NAN, NAN, NAN, "not on this GPU"};
     const size_t count = size_t{1} * n * n, workspace_bytes = 32 << 20;
@@ -479,7 +479,7 @@ Roof tensor_roof(const std::string& name, cudaDataType_t in_type, cudaDataType_t
     LT_CHECK(cublasLtMatmulPreferenceCreate(&wanted));
     LT_CHECK(cublasLtMatmulPreferenceSetAttribute(wanted, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                   &workspace_bytes, sizeof workspace_bytes));
-    std::vector<cublasLtMatmulHeuristicResult_t> offered(8);
+    std::vector<cublasLtMatmulHeuristicResult_t> offered(offers);
     int found = 0;
     const cublasStatus_t status =
         cublasLtMatmulAlgoGetHeuristic(lt, product, in_layout, in_layout, out_layout, out_layout, wanted,
@@ -605,6 +605,8 @@ int main(int argc, char** argv) {
         static_cast<int>(options.integer("--launches", 1000, 1, 10'000, "empty kernels in a batch"));
     const int repeats = static_cast<int>(
         options.integer("--repeats", 9, 1, 1000, "measurements, of which the median counts"));
+    const int offers = static_cast<int>(
+        options.integer("--offers", 8, 1, 100, "algorithms for a product to ask cuBLASLt for"));
     options.done();
     require_gpu(12ull * n * n + (64 << 20));
 
@@ -614,11 +616,12 @@ int main(int argc, char** argv) {
     roofs.push_back(fma_roof<float>("FP32 FMA", rates.fp32, microseconds, repeats));
     roofs.push_back(fma_roof<double>("FP64 FMA", rates.fp64, microseconds, repeats));
     roofs.push_back(tensor_roof<float, float>("TF32 tensor", CUDA_R_32F, CUDA_R_32F,
-                                              CUBLAS_COMPUTE_32F_FAST_TF32, 80, rates.tf32, n, repeats));
+                                              CUBLAS_COMPUTE_32F_FAST_TF32, 80, rates.tf32, n, offers,
+                                              repeats));
     roofs.push_back(tensor_roof<__nv_bfloat16, __nv_bfloat16>(
-        "BF16 tensor", CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, 80, rates.bf16, n, repeats));
-    roofs.push_back(tensor_roof<__nv_fp8_e4m3, __nv_bfloat16>("FP8 tensor", CUDA_R_8F_E4M3, CUDA_R_16BF,
-                                                              CUBLAS_COMPUTE_32F, 89, rates.fp8, n, repeats));
+        "BF16 tensor", CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, 80, rates.bf16, n, offers, repeats));
+    roofs.push_back(tensor_roof<__nv_fp8_e4m3, __nv_bfloat16>(
+        "FP8 tensor", CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, 89, rates.fp8, n, offers, repeats));
     launch_roofs(launches, repeats, roofs);
     print(roofs);
     return 0;

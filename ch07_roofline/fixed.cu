@@ -81,8 +81,9 @@ std::vector<float> ms_of_each(size_t count, Work work) {
 /// column by column, so it sees A and D transposed: it computes D' = B' A', where B' is B transposed back.
 class Layer {
   public:
-    Layer(int rows, int columns, int depth, const float* a, const float* b, const float* bias, float* d)
-        : rows_(rows), columns_(columns), a_(a), b_(b), bias_(bias), d_(d) {
+    Layer(int rows, int columns, int depth, int offers, const float* a, const float* b, const float* bias,
+          float* d)
+        : rows_(rows), columns_(columns), a_(a), b_(b), bias_(bias), d_(d), offered_(offers) {
         LT_CHECK(cublasLtCreate(&lt_));
         LT_CHECK(cublasLtMatmulDescCreate(&product_, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F));
         LT_CHECK(cublasLtMatrixLayoutCreate(&a_layout_, CUDA_R_32F, depth, rows_, depth));
@@ -168,7 +169,7 @@ class Layer {
     cublasLtHandle_t lt_ = nullptr;
     cublasLtMatmulDesc_t product_ = nullptr;
     cublasLtMatrixLayout_t a_layout_ = nullptr, b_layout_ = nullptr, d_layout_ = nullptr;
-    std::vector<cublasLtMatmulHeuristicResult_t> offered_{16};
+    std::vector<cublasLtMatmulHeuristicResult_t> offered_;
     std::unique_ptr<char[], DeviceFree> workspace_ = device_array<char>(kWorkspaceBytes);
     size_t chosen_ = 0;
 };
@@ -179,6 +180,8 @@ int main(int argc, char** argv) {
     const int columns = static_cast<int>(options.integer("--columns", 8192, 1, 32'768, "columns of B and D"));
     const int depth = static_cast<int>(options.integer("--depth", 1024, 1, 4000, "columns of A, rows of B"));
     const int layers = static_cast<int>(options.integer("--layers", 10, 1, 1000, "times that D is computed"));
+    const int offers =
+        static_cast<int>(options.integer("--offers", 16, 1, 100, "algorithms to ask cuBLASLt for"));
     options.done();
     const size_t a_count = size_t{1} * rows * depth, b_count = size_t{1} * columns * depth,
                  count = size_t{1} * rows * columns;
@@ -191,7 +194,7 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaMemset(wrong.get(), 0, sizeof(unsigned long long)));
     std::vector<float> ms;
     {
-        Layer layer(rows, columns, depth, a.get(), b.get(), bias.get(), d.get());
+        Layer layer(rows, columns, depth, offers, a.get(), b.get(), bias.get(), d.get());
         {
             nvtx3::scoped_range range{"warm-up"};
             layer.run();
