@@ -34,6 +34,7 @@ struct Program {
     std::vector<std::string> ncu_metrics;  ///< metrics that findings need
     std::vector<std::string> ncu_options;  ///< for ncu, beside them: which kernels, which sections
     std::vector<std::string> gpu_metrics;  ///< what nsys samples on the GPU; a metric's name begins so
+    bool traced = true;                    ///< nsys records it
     Recording recording;                   ///< how this one is recorded
     std::vector<Recording> further;        ///< more recordings of the same binary
 
@@ -83,6 +84,25 @@ struct Case {
     [[nodiscard]] std::string text_of(const Quotient& quotient) const;
 };
 
+/// A program beside the pair, with questions of its own: one that measures the roofs, for example.
+struct Companion {
+    Program program;
+    std::string says;  ///< what it is for
+    std::vector<std::string> needs;
+    std::vector<Finding> findings;  ///< what both sides expect is the same
+    /// Names in its view `roofs` of those that a roofline shows, the first one the one it is about.
+    std::vector<std::string> bandwidths, computes;
+};
+
+/// Points of the chapter's roofline: a query whose rows are name, FLOP, bytes and seconds of one.
+struct PointQuery {
+    std::string exercise;                    ///< whose evidence; "" for the pair
+    std::size_t side = 0;                    ///< which of the case's two programs
+    std::size_t bandwidth = 0, compute = 0;  ///< the companion's roofs that the points are held against
+    std::optional<std::string> range;
+    std::string sql;
+};
+
 struct Exercise {
     int number = 0;
     std::string name;  ///< without its number: "vector_add_pipeline"
@@ -97,7 +117,8 @@ struct Exercise {
 /// A question whose right answer is computed from evidence.
 struct Question {
     std::string id, asks, look;  ///< `look`: where on the timeline to find it, shown after a wrong answer
-    std::string exercise;        ///< whose evidence; "" for the pair
+    std::string exercise;        ///< whose evidence; "" for the pair, or for a companion
+    std::string companion;       ///< whose evidence, if it is a companion's
     std::size_t side = 0;        ///< which of the case's two programs
     std::string recording;       ///< the recording it is asked of; "" for the plain one
     std::optional<std::string> range;
@@ -117,16 +138,23 @@ struct Chapter {
     std::vector<std::string> objectives, needs;
     std::string headline;  ///< the finding of the pair that the course's table of chapters shows; "" if none
     Case pair;
+    std::vector<Companion> companions;
     std::vector<Exercise> exercises;
+    std::vector<PointQuery> points;
     std::vector<Question> quiz;
 
     [[nodiscard]] const Exercise* exercise(const std::string& name) const;
+    [[nodiscard]] const Companion* companion(const std::string& name) const;
+
+    /// The companion that measures roofs; null if there is none.
+    [[nodiscard]] const Companion* measures_roofs() const;
 
     /// The minutes of all exercises together.
     [[nodiscard]] int exercise_minutes() const;
 
-    /// The program whose evidence a question of the quiz is about.
+    /// The program whose evidence a question of the quiz, or a point of the roofline, is about.
     [[nodiscard]] Program program_of(const Question& asked) const;
+    [[nodiscard]] const Program& program_of(const PointQuery& points) const;
 };
 
 /// A committed answer to an exercise that must be rejected.

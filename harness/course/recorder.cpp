@@ -229,7 +229,7 @@ RunRecord record_program(const Program& program, const fs::path& binary, const R
     record.gpu_metrics = program.gpu_metrics;
     const bool further = !program.recording.name.empty();  // the plain recording has seen the rest
     if (!further) run_alone(program, binary, announce, record);
-    if (nsys()) run_nsys(program, binary, options, announce, record);
+    if (nsys() && program.traced) run_nsys(program, binary, options, announce, record);
     if (!further && ncu() && !program.ncu_metrics.empty())
         tool_step("ncu", program, [&] {
             const fs::path report = fs::path(options.report).replace_extension(".ncu-rep");

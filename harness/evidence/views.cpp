@@ -346,6 +346,18 @@ void widen_views(const Database& database) {
     database.execute("DELETE FROM temp.narrowed");  // dropping it would fail while a query is open
 }
 
+NarrowedViews::NarrowedViews(const Database& database, const std::optional<std::string>& range)
+    : database_(database), narrowed_(range.has_value()) {
+    if (range) narrow_views(database_, *range);
+}
+
+NarrowedViews::~NarrowedViews() {
+    try {
+        if (narrowed_) widen_views(database_);
+    } catch (const Error&) {  // no memory for a few views; the next query will say so
+    }
+}
+
 std::vector<std::string> capture_problems(const Database& database) {
     std::vector<std::string> problems;
     if (!database.prepare("SELECT 1 FROM all_kernels UNION ALL SELECT 1 FROM all_api_calls LIMIT 1").next())

@@ -31,6 +31,7 @@
 //                   (samples of the GPU's counters; a rate such as "Tensor Active [Throughput %]" in percent)
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "evidence/database.h"
@@ -51,6 +52,20 @@ void narrow_views(const Database& database, const std::string& range);
 
 /// Undoes narrow_views.
 void widen_views(const Database& database);
+
+/// The views, narrowed to the ranges of this name for as long as this lives, whatever happens to a query
+/// meanwhile; as they are if there is none.
+class NarrowedViews {
+  public:
+    NarrowedViews(const Database& database, const std::optional<std::string>& range);
+    NarrowedViews(const NarrowedViews&) = delete;
+    NarrowedViews& operator=(const NarrowedViews&) = delete;
+    ~NarrowedViews();
+
+  private:
+    const Database& database_;
+    bool narrowed_;
+};
 
 /// SQL condition on a row of DIAGNOSTIC_EVENT: does it say that something is missing from the capture?
 inline constexpr const char* kSaysLoss =

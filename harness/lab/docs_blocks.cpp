@@ -8,7 +8,9 @@
 #include "core/table.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
+#include "draw/roofline_svg.h"
 #include "draw/svg.h"
+#include "lab/companions.h"
 #include "lab/verification.h"
 
 namespace lab {
@@ -62,7 +64,58 @@ std::string with_unit(const Finding& finding, const Measured& value) {
     return value.text() + (finding.unit.empty() || finding.unit == "share" ? "" : " " + finding.unit);
 }
 
+/// The run of a companion; nothing while a draft lacks it.
+std::optional<CompanionRun> recorded_companion(const Place& place, const Companion& companion) {
+    if (chapter_of(place).draft && !is_recorded(place.course, {companion.program})) return std::nullopt;
+    CompanionRun run = companion_run(place.course, companion, false);
+    if (!run.evidence) throw Error(run.missing, kFindingFailed);
+    return run;
+}
+
+std::string measured_companion(const Place& place, const std::string& name) {
+    const Companion* const companion = chapter_of(place).companion(name);
+    if (!companion)
+        throw Error(fmt::format("{}: {} has no companion '{}'", place.course.shown(place.file),
+                                chapter_of(place).id, name));
+    const auto run = recorded_companion(place, *companion);
+    if (!run) return kNotRecorded;
+    using Align = Table::Align;
+    Table table({"finding", "found", "asserted"}, {Align::left, Align::right, Align::left});
+    for (const FindingRow& row : run->rows) {
+        const Finding& f = *row.finding;
+        table.add({f.says, with_unit(f, row.sides[0].measured),
+                   f.asserted() ? fmt::format("`{}`", f.expect[0]->text) : "shown only"});
+    }
+    return table.markdown() + "\n*" + run->label + "*\n";
+}
+
+std::string roofline(const Place& place, const std::string& argument, Outputs& outputs) {
+    const Chapter& chapter = chapter_of(place);
+    const Companion* const companion = chapter.measures_roofs();
+    if (!companion)
+        throw Error(fmt::format("{}: {} has no companion that measures roofs", place.course.shown(place.file),
+                                chapter.id));
+    const std::string exercise = argument.rfind("exercise ", 0) == 0 ? trim(argument.substr(9)) : "";
+    if (!argument.empty() && !chapter.exercise(exercise))
+        throw Error(fmt::format("{}: a roofline is of nothing more, or of 'exercise NAME', not of '{}'",
+                                place.course.shown(place.file), argument));
+    auto run = recorded_companion(place, *companion);
+    if (!run) return kNotRecorded;
+    const ShownRoofline shown =
+        shown_roofline(place.course, chapter, exercise, std::move(*run->evidence), false);
+    if (!shown.evidence.left_out.empty() && !chapter.draft)
+        throw Error(fmt::format("{}: {}", place.course.shown(place.file), shown.evidence.left_out[0]),
+                    kFindingFailed);
+    outputs[place.file.parent_path() / "roofline.svg"] = roofline_svg(shown.picture);
+    const std::string points = shown.picture.points.empty() ? "" : points_markdown(shown) + "\n";
+    return fmt::format(
+        "![Roofline on logarithmic axes: measured roofs, theoretical ones dashed, a labelled point for each "
+        "kernel](roofline.svg)\n\n{}\n{}*{}*\n",
+        roofs_markdown(shown, *companion), points, shown.evidence.label);
+}
+
 std::string measured(const Place& place, const std::string& argument) {
+    if (argument.rfind("companion ", 0) == 0) return measured_companion(place, trim(argument.substr(10)));
     const Case& both = asked_of(place, argument).both;
     if (lacks_evidence(place, both)) return kNotRecorded;
     const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
@@ -237,6 +290,7 @@ std::string block_text(const Place& place, const std::string& kind, const std::s
                        Outputs& outputs) {
     if (kind == "measured") return measured(place, argument);
     if (kind == "figure") return figure(place, argument, outputs);
+    if (kind == "roofline") return roofline(place, argument, outputs);
     if (kind == "report") return report(place, argument);
     if (kind == "diff") return difference(place, argument);
     if (kind == "status") return status(place);

@@ -29,18 +29,20 @@ bool is_recorded_and_fresh(const Course& course, const Program& program) {
 
 std::vector<Wanted> programs_of(const Course& course, const Chapter& chapter, const std::string& exercise) {
     std::vector<Wanted> all;
-    const auto add = [&](const Program& program, const Case& both, bool keep_report) {
+    const auto add = [&](const Program& program, const std::vector<std::string>& needs, bool keep_report) {
         for (const Program& recorded : all_recordings(program))
-            all.push_back({recorded, both.needs, keep_report && recorded.recording.name.empty()});
+            all.push_back({recorded, needs, keep_report && recorded.recording.name.empty()});
     };
-    if (exercise.empty())
-        for (const Program& p : chapter.pair.programs) add(p, chapter.pair, true);
+    if (exercise.empty()) {
+        for (const Program& p : chapter.pair.programs) add(p, chapter.pair.needs, true);
+        for (const Companion& c : chapter.companions) add(c.program, c.needs, false);
+    }
     for (const Exercise& e : chapter.exercises)
         if (exercise.empty() || e.name == exercise)
-            for (const Program& p : e.programs.programs) add(p, e.programs, false);
+            for (const Program& p : e.programs.programs) add(p, e.programs.needs, false);
     for (const WrongAnswer& w : read_wrong_answers(course.root(), chapter))
         if (exercise.empty() || w.exercise == exercise)
-            add(w.program, chapter.exercise(w.exercise)->programs, false);
+            add(w.program, chapter.exercise(w.exercise)->programs.needs, false);
     return all;
 }
 

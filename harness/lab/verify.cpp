@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -20,6 +21,8 @@
 namespace lab {
 
 namespace {
+
+constexpr std::array kSanitizers{"memcheck", "racecheck", "initcheck", "synccheck"};
 
 /// Keeps what was checked, so that nothing passes by not being looked at.
 struct Tally {
@@ -103,7 +106,7 @@ struct SanitizerRun {
 /// states.
 std::vector<SanitizerRun> sanitizer_runs(const Case& both) {
     std::vector<SanitizerRun> runs;
-    for (const char* tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
+    for (const char* tool : kSanitizers) {
         const auto& reports = both.first_reports;
         if (both.programs[0].sanitizers.empty())
             runs.push_back(
@@ -153,6 +156,20 @@ void verify_clean(const Course& course, const std::vector<SanitizerRun>& runs, T
     for (Claim& claim : claims) tally.add(std::move(claim));
 }
 
+void verify_companion(const Course& course, const Chapter& chapter, const Companion& companion,
+                      Tally& tally) {
+    const std::string id = fmt::format("{}/{}", chapter.id, companion.program.name);
+    attempt({Claim::Kind::finding, id, "", "", Verdict::fail, ""}, tally, [&] {
+        if (const std::string missing = missing_for_live(companion.needs); !missing.empty())
+            throw Error(missing, kNothingCouldRun);
+        const Evidence evidence = run_live(course, companion.program);
+        for (const FindingRow& row : judge_companion(companion, evidence))
+            if (row.finding->asserted())
+                tally.add({Claim::Kind::finding, id, row.finding->id, row.sides[0].measured.text(),
+                           row.verdict, row.sides[0].why});
+    });
+}
+
 void verify_exercise(const Course& course, const Chapter& chapter, const Exercise& exercise, Tally& tally) {
     verify_case(course, exercise.programs, tally);
     std::optional<Evidence> first;  // recorded once, for all answers that are compared with it
@@ -183,6 +200,10 @@ Verified verify_chapter(const Course& course, const Chapter& chapter) {
     Tally tally;
     verify_case(course, chapter.pair, tally);
     std::vector<SanitizerRun> runs = sanitizer_runs(chapter.pair);
+    for (const Companion& companion : chapter.companions) {
+        verify_companion(course, chapter, companion, tally);
+        for (const char* tool : kSanitizers) runs.push_back({companion.program, tool});
+    }
     for (const Exercise& exercise : chapter.exercises) {
         verify_exercise(course, chapter, exercise, tally);
         for (SanitizerRun& run : sanitizer_runs(exercise.programs)) runs.push_back(std::move(run));
