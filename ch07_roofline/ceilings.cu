@@ -198,12 +198,24 @@ __global__ void read_l2(const uint4* in, unsigned tiles, unsigned passes, unsign
     add_up(sum, sums);
 }
 
+/// Nanoseconds by a clock that runs evenly, whatever the SMs' clock does.
+__device__ long long nanoseconds() {
+    long long time;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+    return time;
+}
+
+/// What the first thread took, by both clocks.
+struct Taken {
+    long long cycles, ns;
+};
+
 /// Chains of x = a x + b, eight a thread, none of which waits for another. With a = -1 and b = 1, and x a
 /// multiple of 2^-19 from 0 to 1, nothing is rounded, and every other step brings x back.
 template <class T>
-__global__ void fma_chains(T* sums, T a, T b, int steps, long long* cycles) {
+__global__ void fma_chains(T* sums, T a, T b, int steps, Taken* taken) {
     const unsigned i = blockIdx.x * kThreads + threadIdx.x;
-    const long long start = clock64();
+    const long long cycles = clock64(), ns = nanoseconds();
     const T seed = static_cast<T>(random_at(i) >> 16) / 65536;
     T x[kChains];
     for (int j = 0; j < kChains; ++j) x[j] = seed * (j + 1) / kChains;
@@ -214,7 +226,7 @@ __global__ void fma_chains(T* sums, T a, T b, int steps, long long* cycles) {
     T sum = 0;
     for (int j = 0; j < kChains; ++j) sum += x[j];
     sums[i] = sum - seed * (kChains + 1) / 2;  // 0, if it is right
-    if (i == 0) *cycles = clock64() - start;
+    if (i == 0) *taken = {clock64() - cycles, nanoseconds() - ns};
 }
 
 __global__ void empty() {}
@@ -421,23 +433,24 @@ Roof fma_roof(const std::string& name, double fma_per_clock, int microseconds, i
     const double flop_a_step = 2.0 * kChains * threads;
     const int steps = 32 * std::max(1, static_cast<int>(microseconds * 1e-6 * rate / flop_a_step / 32));
     const auto sums = device_array<T>(threads);
-    const auto cycles = device_array<long long>(1);
+    const auto device_taken = device_array<Taken>(1);
     const auto work = [&] {
-        fma_chains<T><<<blocks, kThreads>>>(sums.get(), T(-1), T(1), steps, cycles.get());
+        fma_chains<T><<<blocks, kThreads>>>(sums.get(), T(-1), T(1), steps, device_taken.get());
     };
     const double seconds = seconds_of(name, repeats, work);
     {
         nvtx3::scoped_range counted{"counted"};
         work();
     }
-    long long taken = 0;
+    Taken taken{};
     std::vector<T> off(threads);
-    CUDA_CHECK(cudaMemcpy(&taken, cycles.get(), sizeof taken, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(&taken, device_taken.get(), sizeof taken, cudaMemcpyDeviceToHost));
     CUDA_CHECK(cudaMemcpy(off.data(), sums.get(), threads * sizeof(T), cudaMemcpyDeviceToHost));
     require_right(name, std::all_of(off.begin(), off.end(), [](T x) { return x == 0; }));
     const double flop = flop_a_step * steps;
     char how[64];
-    std::snprintf(how, sizeof how, "%d chains a thread, SM clock %.2f GHz", kChains, taken / seconds / 1e9);
+    std::snprintf(how, sizeof how, "%d chains a thread, SM clock %.2f GHz", kChains,
+                  static_cast<double>(taken.cycles) / std::max(taken.ns, 1LL));
     return {name, "FLOP/s", flop / seconds, at_highest_clock(fma_per_clock), flop, how};
 }
 
@@ -527,30 +540,45 @@ Roof launch_roof(const std::string& name, int launches, int repeats,
         CUDA_CHECK(cudaDeviceSynchronize());
         s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / launches;
     }
+    CUDA_CHECK(cudaGetLastError());
     std::nth_element(seconds.begin() + 1, seconds.begin() + 1 + repeats / 2,
                      seconds.end());  // not the warm-up
     return {name, "s", seconds[1 + repeats / 2], NAN, NAN, std::to_string(launches) + " empty kernels"};
 }
 
+/// One chain of kernels in one stream, and by a graph; then by a graph of several chains, which do not wait
+/// for each other.
 void launch_roofs(int launches, int repeats, std::vector<Roof>& roofs) {
-    cudaStream_t stream = nullptr;
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t ready = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    const auto one_by_one = [&] {
-        for (int i = 0; i < launches; ++i) empty<<<1, 1, 0, stream>>>();
+    constexpr int kMostChains = 8;
+    std::vector<cudaStream_t> streams(kMostChains);
+    for (cudaStream_t& stream : streams)
+        CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    cudaEvent_t event = nullptr;
+    CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    const auto launch_in = [&](int chains) {
+        for (int i = 0; i < launches; ++i) empty<<<1, 1, 0, streams[i % chains]>>>();
     };
-    CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    one_by_one();
-    CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
-    CUDA_CHECK(cudaGraphInstantiate(&ready, graph, 0));
-    roofs.push_back(launch_roof("launch, stream", launches, repeats, one_by_one));
-    roofs.push_back(
-        launch_roof("launch, graph", launches, repeats, [&] { CUDA_CHECK(cudaGraphLaunch(ready, stream)); }));
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaGraphExecDestroy(ready));
-    CUDA_CHECK(cudaGraphDestroy(graph));
-    CUDA_CHECK(cudaStreamDestroy(stream));
+    roofs.push_back(launch_roof("launch, stream", launches, repeats, [&] { launch_in(1); }));
+    for (const int chains : {1, kMostChains}) {
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t ready = nullptr;
+        CUDA_CHECK(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal));
+        CUDA_CHECK(cudaEventRecord(event, streams[0]));
+        for (int c = 1; c < chains; ++c) CUDA_CHECK(cudaStreamWaitEvent(streams[c], event));
+        launch_in(chains);
+        for (int c = 1; c < chains; ++c) {
+            CUDA_CHECK(cudaEventRecord(event, streams[c]));
+            CUDA_CHECK(cudaStreamWaitEvent(streams[0], event));
+        }
+        CUDA_CHECK(cudaStreamEndCapture(streams[0], &graph));
+        CUDA_CHECK(cudaGraphInstantiate(&ready, graph, 0));
+        roofs.push_back(launch_roof(chains == 1 ? "launch, graph" : "launch, graph of 8 chains", launches,
+                                    repeats, [&] { CUDA_CHECK(cudaGraphLaunch(ready, streams[0])); }));
+        CUDA_CHECK(cudaGraphExecDestroy(ready));
+        CUDA_CHECK(cudaGraphDestroy(graph));
+    }
+    CUDA_CHECK(cudaEventDestroy(event));
+    for (const cudaStream_t stream : streams) CUDA_CHECK(cudaStreamDestroy(stream));
 }
 
 /// In the unit that suits: "4.52 TB/s", "2.1 us".
@@ -576,13 +604,13 @@ void print(const std::vector<Roof>& roofs) {
     const double clock_Hz = 1e3 * attribute(cudaDevAttrClockRate);
     std::printf("%d SMs, highest clock by the driver %.2f GHz\n\n", attribute(cudaDevAttrMultiProcessorCount),
                 clock_Hz / 1e9);
-    std::printf("%-16s %15s %15s  %6s  %s\n", "roof", "measured", "theoretical", "share", "how");
+    std::printf("%-25s %15s %15s  %6s  %s\n", "roof", "measured", "theoretical", "share", "how");
     std::string line = "{\"clock_Hz\": " + json(clock_Hz) + ", \"roofs\": [";
     for (const Roof& roof : roofs) {
         const double share = 100 * roof.measured / roof.theoretical;
         char percent[16] = "-";
         if (!std::isnan(share)) std::snprintf(percent, sizeof percent, "%.1f%%", share);
-        std::printf("%-16s %15s %15s  %6s  %s\n", roof.name.c_str(), shown(roof.measured, roof.unit).c_str(),
+        std::printf("%-25s %15s %15s  %6s  %s\n", roof.name.c_str(), shown(roof.measured, roof.unit).c_str(),
                     shown(roof.theoretical, roof.unit).c_str(), percent, roof.how.c_str());
         line += std::string(&roof == &roofs.front() ? "" : ", ") + "{\"name\": \"" + roof.name +
                 "\", \"unit\": \"" + roof.unit + "\", \"measured\": " + json(roof.measured) +
