@@ -68,6 +68,8 @@ void distrust_schemas(sqlite3* database) {
                       nullptr);  // our own are TEMP views, which stay on
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
     sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 64 << 20);
+    // A small file can name one long text a million times; tables that are made of it stay within this.
+    sqlite3_hard_heap_limit64(int64_t{4} << 30);
 }
 
 }  // namespace
@@ -116,6 +118,11 @@ Statement& Statement::bind(int parameter, double value) {
 Statement& Statement::bind(int parameter, std::string_view value) {
     const char* const bytes = value.data() ? value.data() : "";  // a null pointer would bind NULL
     sqlite3_bind_text(handle_.get(), parameter, bytes, static_cast<int>(value.size()), SQLITE_TRANSIENT);
+    return *this;
+}
+
+Statement& Statement::bind_null(int parameter) {
+    sqlite3_bind_null(handle_.get(), parameter);
     return *this;
 }
 

@@ -35,6 +35,7 @@ class Statement {
     Statement& bind(int parameter, int64_t value);
     Statement& bind(int parameter, double value);
     Statement& bind(int parameter, std::string_view value);
+    Statement& bind_null(int parameter);
     void reset() { sqlite3_reset(handle_.get()); }
 
   private:

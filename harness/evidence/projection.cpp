@@ -68,7 +68,11 @@ std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::str
         use.name = range.name, use.domain = range.domain;
         ++use.count;
         use.host_ns += range.end_ns - range.start_ns;
-        if (const auto work = projection.of(range)) use.gpu_ns += work->end - work->begin;
+        if (const auto work = projection.of(range)) {
+            // Ranges may nest without end, so that a damaged file's sum can leave 64 bits.
+            if (__builtin_add_overflow(use.gpu_ns, work->end - work->begin, &use.gpu_ns))
+                use.gpu_ns = INT64_MAX;
+        }
     }
     std::vector<RangeUse> uses;
     for (auto& [key, use] : by_name) uses.push_back(std::move(use));
