@@ -16,12 +16,12 @@ run_one() { # target
     case $target in
         nsys_file) longest=110000 seeds+=(harness/tests/samples) ;;
         nsys_tables) longest=4096 ;;
-        ncu_csv | sanitizer_output) longest=65536 seeds+=(harness/tests/samples) ;;
+        ncu_csv | sanitizer_output) longest=16384 seeds+=(harness/tests/samples) ;;
         chapter_toml)
             mkdir -p "$build/fuzz/chapters"
             local file
             for file in ch*/chapter.toml; do cp "$file" "$build/fuzz/chapters/${file%%/*}.toml"; done
-            longest=32768 seeds+=("$build/fuzz/chapters")
+            longest=16384 seeds+=("$build/fuzz/chapters")
             ;;
     esac
     if [[ -e harness/fuzz/dictionaries/$target.dict ]]; then
