@@ -27,8 +27,9 @@ run_one() { # target
     if [[ -e harness/fuzz/dictionaries/$target.dict ]]; then
         dictionary=("-dict=harness/fuzz/dictionaries/$target.dict")
     fi
-    # A reader takes no second for an input this small, and no gigabyte.
-    if ! UBSAN_OPTIONS=print_stacktrace=1 "$build/bin/fuzz_$target" -max_total_time="$seconds" -max_len="$longest" \
+    # A reader takes no second for an input this small, and no gigabyte. Where memory came from is told in two frames,
+    # which makes a third more executions.
+    if ! ASAN_OPTIONS=malloc_context_size=2 UBSAN_OPTIONS=print_stacktrace=1 "$build/bin/fuzz_$target" -max_total_time="$seconds" -max_len="$longest" \
         -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$broken/" "${dictionary[@]}" \
         "$found" "${seeds[@]}" >"$log" 2>&1; then
         tail -n 60 "$log"
