@@ -29,9 +29,9 @@ run_one() { # target
     fi
     # A reader takes no second for an input this small, and no gigabyte. Where memory came from is told in two frames,
     # which makes a third more executions.
-    if ! ASAN_OPTIONS=malloc_context_size=2 UBSAN_OPTIONS=print_stacktrace=1 "$build/bin/fuzz_$target" -max_total_time="$seconds" -max_len="$longest" \
-        -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$broken/" "${dictionary[@]}" \
-        "$found" "${seeds[@]}" >"$log" 2>&1; then
+    local fuzzer=("$build/bin/fuzz_$target" -max_total_time="$seconds" -max_len="$longest" -timeout=10 -rss_limit_mb=1024
+        -print_final_stats=1 -artifact_prefix="$broken/" "${dictionary[@]}" "$found" "${seeds[@]}")
+    if ! ASAN_OPTIONS=malloc_context_size=2 UBSAN_OPTIONS=print_stacktrace=1 "${fuzzer[@]}" >"$log" 2>&1; then
         tail -n 60 "$log"
         echo "$target: an input breaks the reader. Again: $build/bin/fuzz_$target $broken/FILE"
         return 1
