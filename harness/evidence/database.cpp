@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "core/error.h"
@@ -68,11 +69,15 @@ void distrust_schemas(sqlite3* database) {
                       nullptr);  // our own are TEMP views, which stay on
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
     sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 64 << 20);
-    // A small file can name one long text a million times; tables that are made of it stay within this.
-    sqlite3_hard_heap_limit64(int64_t{4} << 30);
 }
 
 }  // namespace
+
+int64_t fair_memory_for(const std::filesystem::path& path) {
+    std::error_code problem;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, problem);
+    return (int64_t{1} << 30) + (problem ? 0 : 32 * static_cast<int64_t>(bytes));
+}
 
 bool Statement::next() {
     const int code = sqlite3_step(handle_.get());
@@ -145,6 +150,8 @@ Database Database::open_untrusted(const std::filesystem::path& path) {
     if (std::filesystem::file_size(path, problem) == 0)
         throw Error(fmt::format("{} is empty. Export or record it again.", path.string()));
     if (!has_sqlite_header(path)) fail_as_no_sqlite(path);
+    // Of what SQLite makes of the file, such as tables of its own.
+    sqlite3_hard_heap_limit64(std::max<int64_t>(sqlite3_hard_heap_limit64(-1), fair_memory_for(path)));
     Database database(path, SQLITE_OPEN_READONLY, kImmutable);
     distrust_schemas(database.handle());
     sqlite3_limit(database.handle(), SQLITE_LIMIT_ATTACHED, 0);

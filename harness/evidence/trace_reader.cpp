@@ -116,13 +116,15 @@ void read_api_calls(const Database& database, Trace& trace) {
 void read_ranges(const Database& database, Trace& trace) {
     Statement row = database.prepare(
         "SELECT start, end, process, thread, crosses_threads, name, domain FROM all_bare_ranges");
-    std::size_t bytes_of_names = 0;  // a file stores a name once; here each range has its own
+    int64_t bytes_of_names = 0;  // a file stores a name once; here each range has its own
+    const int64_t most_bytes = fair_memory_for(database.path());
     while (row.next()) {
         trace.ranges.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
                                 row.integer(4) != 0, row.text(5), row.text(6)});
-        bytes_of_names += trace.ranges.back().name.size() + trace.ranges.back().domain.size();
-        if (bytes_of_names > std::size_t{1} << 30)
-            fail_as_damaged(database, "the names of its NVTX ranges take more than 1 GiB");
+        bytes_of_names +=
+            static_cast<int64_t>(trace.ranges.back().name.size() + trace.ranges.back().domain.size());
+        if (bytes_of_names > most_bytes)
+            fail_as_damaged(database, "the names of its NVTX ranges take far more room than the file");
     }
     check_and_sort(trace.ranges, database, "range");
 }
