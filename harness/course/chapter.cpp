@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "core/error.h"
@@ -21,6 +22,13 @@ constexpr SideNames kExercise{"starter", "solution"};
 const std::set<std::string> kSanitizers{"memcheck", "racecheck", "initcheck", "synccheck"};
 const std::set<std::string> kTools{"nsys", "ncu", "compute-sanitizer"};
 
+std::vector<std::string> read_sanitizers(TomlReader& toml, const std::string& key) {
+    std::vector<std::string> tools = toml.texts_or_none(key);
+    for (const std::string& tool : tools)
+        if (!kSanitizers.count(tool)) toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), key);
+    return tools;
+}
+
 /// What is common to all programs of a chapter or exercise.
 Program read_program_facts(TomlReader& toml) {
     Program program;
@@ -28,10 +36,7 @@ Program read_program_facts(TomlReader& toml) {
     program.library = toml.flag_or("library", false);
     program.arguments = toml.texts_or_none("arguments");
     program.check_arguments = toml.texts_or_none("check_arguments");
-    program.sanitizers = toml.texts_or_none("sanitizers");
-    for (const std::string& tool : program.sanitizers)
-        if (!kSanitizers.count(tool))
-            toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), "sanitizers");
+    program.sanitizers = read_sanitizers(toml, "sanitizers");
     program.ncu_metrics = toml.texts_or_none("ncu_metrics");
     program.ncu_options = toml.texts_or_none("ncu");
     if (!program.ncu_options.empty() && program.ncu_metrics.empty())
@@ -107,6 +112,7 @@ Exercise read_exercise(TomlReader& toml, const Chapter& chapter, int number) {
     programs.needs = toml.has("needs") ? read_needs(toml) : chapter.needs;
     add_programs(programs, read_program_facts(toml), kExercise, exercise.folder, chapter.folder / "evidence",
                  exercise.name + ".");
+    programs.first_reports = read_sanitizers(toml, "starter_reports");
     if (toml.has("range")) programs.range = toml.text("range");
     programs.findings = read_findings(toml, kExercise);
     check_recordings_exist(toml, programs);
@@ -152,6 +158,11 @@ const Exercise* Chapter::exercise(const std::string& name) const {
     const auto at =
         std::find_if(exercises.begin(), exercises.end(), [&](const Exercise& e) { return e.name == name; });
     return at == exercises.end() ? nullptr : &*at;
+}
+
+int Chapter::exercise_minutes() const {
+    return std::accumulate(exercises.begin(), exercises.end(), 0,
+                           [](int sum, const Exercise& e) { return sum + e.minutes; });
 }
 
 Program Chapter::program_of(const Question& asked) const {
@@ -200,9 +211,12 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     chapter.pair.needs = chapter.needs;
     add_programs(chapter.pair, read_program_facts(toml), kPair, chapter.folder, chapter.folder / "evidence",
                  "");
+    chapter.pair.first_reports = read_sanitizers(toml, "buggy_reports");
     if (toml.has("range")) chapter.pair.range = toml.text("range");
     chapter.pair.findings = read_findings(toml, kPair);
     check_recordings_exist(toml, chapter.pair);
+    chapter.headline = toml.text_or("headline", "");
+    if (!chapter.headline.empty()) check_findings_exist(toml, "headline", {chapter.headline}, chapter.pair);
     for (TomlReader& block : toml.tables("exercise")) {
         const int number = static_cast<int>(chapter.exercises.size()) + 1;
         const Exercise exercise = read_exercise(block, chapter, number);

@@ -75,6 +75,9 @@ struct Case {
     std::vector<std::string> needs;  ///< tools without which nothing can be said live: kTools of chapter.cpp
     std::array<Program, 2> programs;
     std::vector<Finding> findings;
+    /// Tools of compute-sanitizer that report something about the first program, since its fault is the
+    /// lesson, although no finding asks them. The others find nothing, unless findings ask some.
+    std::vector<std::string> first_reports;
 
     /// "fixed / buggy >= 4", for a finding with a quotient.
     [[nodiscard]] std::string text_of(const Quotient& quotient) const;
@@ -112,11 +115,15 @@ struct Chapter {
     int minutes = 0;
     bool draft = false;  ///< not all of it has been recorded on a GPU, so what it says is not proven yet
     std::vector<std::string> objectives, needs;
+    std::string headline;  ///< the finding of the pair that the course's table of chapters shows; "" if none
     Case pair;
     std::vector<Exercise> exercises;
     std::vector<Question> quiz;
 
     [[nodiscard]] const Exercise* exercise(const std::string& name) const;
+
+    /// The minutes of all exercises together.
+    [[nodiscard]] int exercise_minutes() const;
 
     /// The program whose evidence a question of the quiz is about.
     [[nodiscard]] Program program_of(const Question& asked) const;

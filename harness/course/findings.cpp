@@ -27,9 +27,9 @@ bool mentions(const std::string& sql, std::string_view word) {
 
 /// What the trace views need; the tables PROGRAM, NCU_METRICS and SANITIZER_REPORTS can do without nsys.
 bool needs_trace(const std::string& sql, const std::string& metric, const std::optional<std::string>& range) {
-    constexpr std::string_view kOfTrace[] = {"kernels",     "copies", "sets",           "api_calls",
-                                             "syncs",       "ranges", "graph_launches", "gpu_metrics",
-                                             "NVTX_EVENTS", "CUPTI_"};
+    constexpr std::string_view kOfTrace[] = {"kernels",     "copies",      "sets",           "api_calls",
+                                             "syncs",       "ranges",      "graph_launches", "graph_runs",
+                                             "gpu_metrics", "NVTX_EVENTS", "CUPTI_"};
     // NSYS_RUN counts kernels itself, also where there is no report.
     if (mentions(sql, "NSYS_RUN") && !range) return false;
     return !metric.empty() || range || std::any_of(std::begin(kOfTrace), std::end(kOfTrace), [&](auto word) {

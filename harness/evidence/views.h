@@ -23,6 +23,10 @@
 //
 //   graph_launches  start end duration process thread correlation
 //
+//   graph_runs      start end duration stream device correlation process graph
+//                   (runs of graphs as a whole, where nsys recorded no kernels of graphs:
+//                   --cuda-graph-trace=graph)
+//
 //   gpu_metrics     time device name value
 //                   (samples of the GPU's counters; a rate such as "Tensor Active [Throughput %]" in percent)
 #pragma once

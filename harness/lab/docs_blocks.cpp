@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "course/case_evidence.h"
 #include "draw/svg.h"
+#include "lab/verification.h"
 
 namespace lab {
 
@@ -56,6 +57,11 @@ std::string asserted(const Case& both, const FindingRow& row) {
     return f.asserted() ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text) : "shown only";
 }
 
+/// A value with its unit; a share needs none.
+std::string with_unit(const Finding& finding, const Measured& value) {
+    return value.text() + (finding.unit.empty() || finding.unit == "share" ? "" : " " + finding.unit);
+}
+
 std::string measured(const Place& place, const std::string& argument) {
     const Case& both = asked_of(place, argument).both;
     if (lacks_evidence(place, both)) return kNotRecorded;
@@ -65,11 +71,8 @@ std::string measured(const Place& place, const std::string& argument) {
                 {Align::left, Align::right, Align::right, Align::left});
     for (const FindingRow& row : judge_case(both, evidence.sides[0], evidence.sides[1])) {
         const Finding& f = *row.finding;
-        const auto cell = [&](std::size_t side) {
-            return row.sides[side].measured.text() +
-                   (f.unit.empty() || f.unit == "share" ? "" : " " + f.unit);
-        };
-        table.add({f.says, cell(0), cell(1), asserted(both, row)});
+        table.add({f.says, with_unit(f, row.sides[0].measured), with_unit(f, row.sides[1].measured),
+                   asserted(both, row)});
     }
     return table.markdown() + "\n*" + evidence.label + "*\n";
 }
@@ -171,18 +174,12 @@ bool ends_a_sentence(const std::string& title) {
     return !title.empty() && (title.back() == '?' || title.back() == '.');
 }
 
-int minutes_of_exercises(const Chapter& chapter) {
-    int minutes = 0;
-    for (const Exercise& e : chapter.exercises) minutes += e.minutes;
-    return minutes;
-}
-
 /// How long a chapter takes, and what to know before one that is a draft.
 std::string status(const Place& place) {
     const Chapter& chapter = chapter_of(place);
     std::string text =
         fmt::format("{} minutes for the case and its questions; the {} exercises take {} minutes more.\n{}\n",
-                    chapter.minutes, chapter.exercises.size(), minutes_of_exercises(chapter),
+                    chapter.minutes, chapter.exercises.size(), chapter.exercise_minutes(),
                     chapter.draft ? "A GPU is needed." : "A GPU is needed only to see it live.");
     if (chapter.draft)
         text +=
@@ -192,17 +189,31 @@ std::string status(const Place& place) {
     return text;
 }
 
+/// What the fix changes, in one line: the finding that chapter.toml names as the headline.
+std::string headline(const Course& course, const Chapter& chapter) {
+    const auto& programs = chapter.pair.programs;
+    if (chapter.draft && !is_recorded(course, {programs.begin(), programs.end()})) return "not recorded yet";
+    if (chapter.headline.empty()) return "";
+    const CaseEvidence evidence = obtain(course, chapter.pair, Source::recorded, kQuietly);
+    for (const FindingRow& row : judge_case(chapter.pair, evidence.sides[0], evidence.sides[1]))
+        if (row.finding->id == chapter.headline)
+            return fmt::format("{}: **{} → {}** ({})", row.finding->says, row.sides[0].measured.text(),
+                               with_unit(*row.finding, row.sides[1].measured),
+                               evidence.sides[0].provenance().at("gpu"));
+    return "";
+}
+
 std::string chapter_table(const Course& course, const fs::path& file) {
-    Table table({"chapter", "case", "minutes", "exercises"},
-                {Table::Align::left, Table::Align::left, Table::Align::right, Table::Align::left});
+    Table table({"chapter", "case", "on the GPU, buggy → fixed", "minutes"},
+                {Table::Align::left, Table::Align::left, Table::Align::left, Table::Align::right});
     for (const Chapter& chapter : course.chapters()) {
         const fs::path link =
             (course.root() / chapter.folder / "README.md").lexically_relative(file.parent_path());
         table.add({fmt::format("[{}]({}){}", chapter.id, link.string(), chapter.draft ? " (a draft)" : ""),
                    fmt::format("**{}{}** {}", chapter.title, ends_a_sentence(chapter.title) ? "" : ".",
                                chapter.question),
-                   std::to_string(chapter.minutes),
-                   fmt::format("{}, {} minutes", chapter.exercises.size(), minutes_of_exercises(chapter))});
+                   headline(course, chapter),
+                   fmt::format("{} + {}", chapter.minutes, chapter.exercise_minutes())});
     }
     return table.markdown();
 }
@@ -231,6 +242,8 @@ std::string block_text(const Place& place, const std::string& kind, const std::s
     if (kind == "status") return status(place);
     if (kind == "exercises") return exercise_table(place);
     if (kind == "output") return output_of(place, argument);
+    if (kind == "verification")
+        return verification_markdown(place.course, read_verification(verification_file(place.course)));
     return chapter_table(place.course, place.file);
 }
 

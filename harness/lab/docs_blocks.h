@@ -15,6 +15,7 @@
 //   <!-- status: -->                          how long a chapter takes, and whether it is a draft
 //   <!-- exercises: -->                       the table of the chapter's exercises
 //   <!-- chapters: -->                        the table of chapters
+//   <!-- verification: -->                    what `lab verify --save` found
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
 #pragma once
@@ -39,8 +40,8 @@ struct Place {
     std::optional<Chapter> chapter;  ///< the chapter it belongs to, if any
 };
 
-inline constexpr std::array kBlockKinds{"measured", "figure", "report",    "diff",
-                                        "output",   "status", "exercises", "chapters"};
+inline constexpr std::array kBlockKinds{"measured", "figure",    "report",   "diff",        "output",
+                                        "status",   "exercises", "chapters", "verification"};
 
 /// What stands in a block of a page; figures are added to the outputs. An Error names the page and what is
 /// wrong.

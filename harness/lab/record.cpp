@@ -44,6 +44,10 @@ std::vector<Wanted> programs_of(const Course& course, const Chapter& chapter, co
     return all;
 }
 
+/// ncu writes the program's folder into its report. A copy of the course here tells nothing about the
+/// machine.
+const char* const kNamelessFolder = "/course";
+
 /// Puts the reports of a run beside its evidence, but for those that would weigh down the repository, or that
 /// name a folder of this machine.
 void keep_reports(const Course& course, const fs::path& report, const fs::path& evidence) {
@@ -53,13 +57,17 @@ void keep_reports(const Course& course, const fs::path& report, const fs::path& 
         const fs::path kept = fs::path(evidence).replace_extension(extension);
         fs::remove(kept);
         if (!fs::exists(made)) continue;
-        const bool names_a_folder = read_file(made).find(course.root().string()) != std::string::npos;
+        const bool names_a_folder = course.root() != kNamelessFolder &&
+                                    read_file(made).find(course.root().string()) != std::string::npos;
         if (fs::file_size(made) < kMostBytes && !names_a_folder)
             replace_file(made, kept);
         else
             fmt::print(
                 "{} is not kept: {}\n", course.shown(kept),
-                names_a_folder ? "it names the folder of the course on this machine" : "it is too large");
+                names_a_folder
+                    ? fmt::format("it names the folder of the course on this machine; record in a copy at {}",
+                                  kNamelessFolder)
+                    : "it is too large");
     }
 }
 
