@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
@@ -172,6 +173,8 @@ void by_kernel(const Trace& trace, Analysis& a) {
         const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
         std::nth_element(ns.begin(), middle, ns.end());
         use.median_ns = *middle;
+        if (ns.size() % 2 == 0)  // the mean of the two middle ones, as nsys has it
+            use.median_ns = std::midpoint(*std::max_element(ns.begin(), middle), *middle);
         a.kernels.push_back(use);
     }
     std::sort(a.kernels.begin(), a.kernels.end(), [](const KernelUse& x, const KernelUse& y) {

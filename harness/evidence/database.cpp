@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "core/error.h"
@@ -72,6 +73,12 @@ void distrust_schemas(sqlite3* database) {
 
 }  // namespace
 
+int64_t fair_memory_for(const std::filesystem::path& path) {
+    std::error_code problem;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, problem);
+    return (int64_t{1} << 30) + (problem ? 0 : 32 * static_cast<int64_t>(bytes));
+}
+
 bool Statement::next() {
     const int code = sqlite3_step(handle_.get());
     if (code == SQLITE_ROW) return true;
@@ -119,6 +126,11 @@ Statement& Statement::bind(int parameter, std::string_view value) {
     return *this;
 }
 
+Statement& Statement::bind_null(int parameter) {
+    sqlite3_bind_null(handle_.get(), parameter);
+    return *this;
+}
+
 Database::Database(std::filesystem::path path, int flags, const char* query)
     : path_(std::move(path)), handle_(nullptr, sqlite3_close_v2) {
     sqlite3* raw = nullptr;
@@ -138,6 +150,8 @@ Database Database::open_untrusted(const std::filesystem::path& path) {
     if (std::filesystem::file_size(path, problem) == 0)
         throw Error(fmt::format("{} is empty. Export or record it again.", path.string()));
     if (!has_sqlite_header(path)) fail_as_no_sqlite(path);
+    // Of what SQLite makes of the file, such as tables of its own.
+    sqlite3_hard_heap_limit64(std::max<int64_t>(sqlite3_hard_heap_limit64(-1), fair_memory_for(path)));
     Database database(path, SQLITE_OPEN_READONLY, kImmutable);
     distrust_schemas(database.handle());
     sqlite3_limit(database.handle(), SQLITE_LIMIT_ATTACHED, 0);

@@ -35,6 +35,7 @@ class Statement {
     Statement& bind(int parameter, int64_t value);
     Statement& bind(int parameter, double value);
     Statement& bind(int parameter, std::string_view value);
+    Statement& bind_null(int parameter);
     void reset() { sqlite3_reset(handle_.get()); }
 
   private:
@@ -78,6 +79,10 @@ class Database {
     std::filesystem::path path_;
     std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
 };
+
+/// Bytes of memory that may be spent on a file that may come from anybody. A small file can name one long
+/// text a million times; this is plenty for any real capture, and grows with the file.
+[[nodiscard]] int64_t fair_memory_for(const std::filesystem::path& path);
 
 /// A value as text: what a person reads in a table.
 [[nodiscard]] std::string to_text(const Value& value);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <unordered_map>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -148,17 +149,16 @@ std::vector<NcuMetric> parse_ncu_csv(std::string_view text, const std::vector<st
     const std::size_t kernel = column(table.header, kKernelColumn);
     std::vector<std::string> wanted = metrics;
     if (wanted.empty()) wanted.assign(table.header.begin() + kFirstMetricColumn, table.header.end());
+    std::unordered_map<std::string, std::size_t> column_of;  // the first of a name
+    for (std::size_t c = 0; c < table.header.size(); ++c) column_of.try_emplace(table.header[c], c);
     std::vector<NcuMetric> result;
     for (const auto& row : table.rows) {
         for (const std::string& name : wanted) {
             NcuMetric metric{*whole_number(row[0]), row[kernel], name, "", "n/a"};
-            const auto at = std::find(table.header.begin(), table.header.end(), name);
-            if (at != table.header.end()) {
-                const auto c = static_cast<std::size_t>(at - table.header.begin());
-                metric.unit = table.units[c], metric.value = row[c];
-            } else if (absent == Absent::is_an_error) {
+            if (const auto at = column_of.find(name); at != column_of.end())
+                metric.unit = table.units[at->second], metric.value = row[at->second];
+            else if (absent == Absent::is_an_error)
                 (void)column(table.header, name);
-            }
             if (!metrics.empty() && absent == Absent::is_an_error && is_absent(metric.value))
                 throw Error(fmt::format(
                     "ncu has no value for {} of kernel {}: it shows '{}'. The metric may not exist "

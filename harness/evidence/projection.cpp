@@ -1,6 +1,7 @@
 #include "evidence/projection.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -56,9 +57,10 @@ std::optional<Interval> Projection::of(const Range& range) const {
 std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within) {
     const Intervals host = within ? select_range(trace, *within).host : Intervals{};
     const auto begins_within = [&](const Range& range) {
-        return !within || std::any_of(host.begin(), host.end(), [&](const Interval& i) {
-            return i.begin <= range.start_ns && range.start_ns < i.end;
-        });
+        if (!within) return true;
+        const auto after = std::upper_bound(host.begin(), host.end(), range.start_ns,
+                                            [](int64_t at_ns, const Interval& i) { return at_ns < i.begin; });
+        return after != host.begin() && range.start_ns < std::prev(after)->end;
     };
     const Projection projection(trace);
     std::map<std::pair<std::string, std::string>, RangeUse> by_name;
@@ -68,7 +70,11 @@ std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::str
         use.name = range.name, use.domain = range.domain;
         ++use.count;
         use.host_ns += range.end_ns - range.start_ns;
-        if (const auto work = projection.of(range)) use.gpu_ns += work->end - work->begin;
+        if (const auto work = projection.of(range)) {
+            // Ranges may nest without end, so that a damaged file's sum can leave 64 bits.
+            if (__builtin_add_overflow(use.gpu_ns, work->end - work->begin, &use.gpu_ns))
+                use.gpu_ns = INT64_MAX;
+        }
     }
     std::vector<RangeUse> uses;
     for (auto& [key, use] : by_name) uses.push_back(std::move(use));

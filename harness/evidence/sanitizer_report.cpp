@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <tuple>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -22,9 +24,10 @@ std::optional<std::string_view> after(std::string_view text, std::string_view ma
     return text.substr(at + mark.size());
 }
 
-/// The number that `text` begins with, thousands separated by commas or not; 0 if there is none.
+/// The number that `text` begins with, thousands separated by commas or not; 0 if there is none. Of a number
+/// that no tool prints only the first digits are read, so that sums of such numbers fit as well.
 int64_t leading_integer(std::string_view text) {
-    constexpr int64_t kTooMany = INT64_MAX / 10 - 1;
+    constexpr int64_t kTooMany = INT64_MAX / 1000;
     int64_t value = 0;
     for (const char c : text) {
         if (c == ',') continue;
@@ -119,11 +122,16 @@ std::optional<SanitizerReport> headline(std::string_view line) {
     return std::nullopt;
 }
 
+std::string without(std::string_view text, std::string_view word) {
+    std::string rest;
+    for (std::size_t at; (at = text.find(word)) != kNowhere; text.remove_prefix(at + word.size()))
+        rest += text.substr(0, at);
+    return rest.append(text);
+}
+
 /// The kernel's name as nsys has it, without return type, namespaces, template arguments and parameters.
 std::string plain_function(std::string_view signature) {
-    std::string name(signature);
-    for (const std::string_view unnamed : {"(anonymous namespace)::", "<unnamed>::"})
-        for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
+    std::string name = without(without(signature, "(anonymous namespace)::"), "<unnamed>::");
     name = trim(name.substr(0, name.find_first_of("<([")));
     return name.substr(name.find_last_of(": ") + 1);
 }
@@ -201,28 +209,37 @@ void add_frame(std::string_view line, SanitizerReport& report) {
     report.frames.push_back(std::move(frame));
 }
 
-void add_to(std::vector<SanitizerReport>& reports, const SanitizerReport& report) {
-    const auto same = [&](const SanitizerReport& r) {
-        return r.kind == report.kind && r.severity == report.severity && r.function == report.function &&
-               r.file == report.file && r.line == report.line && r.bytes == report.bytes;
-    };
-    const auto at = std::find_if(reports.begin(), reports.end(), same);
-    if (at == reports.end())
-        reports.push_back(report);
-    else
-        at->count += report.count;
-}
+/// Reports without those that say the same of the same place again.
+class Distinct {
+  public:
+    explicit Distinct(std::vector<SanitizerReport>& reports) : reports_(reports) {}
+
+    void add(SanitizerReport report) {
+        Key key{report.kind, report.severity, report.function, report.file, report.line, report.bytes};
+        const auto [at, is_new] = place_of_.try_emplace(std::move(key), reports_.size());
+        if (is_new)
+            reports_.push_back(std::move(report));
+        else
+            reports_[at->second].count += report.count;
+    }
+
+  private:
+    using Key = std::tuple<std::string, std::string, std::string, std::string, int64_t, int64_t>;
+    std::vector<SanitizerReport>& reports_;
+    std::map<Key, std::size_t> place_of_;
+};
 
 }  // namespace
 
 SanitizerOutput parse_sanitizer_output(std::string_view text) {
     SanitizerOutput output;
+    Distinct distinct(output.reports);
     std::optional<SanitizerReport> open;
     int64_t listed = 0, not_printed = 0;
     bool whole = false;
     const auto close = [&] {
         if (!open) return;
-        add_to(output.reports, *open);
+        distinct.add(std::move(*open));
         open.reset();
         ++listed;
     };

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "draw/timeline.h"
@@ -115,4 +117,25 @@ TEST_CASE("projection: a timeline shows it only when asked") {
     REQUIRE_FALSE(row->boxes.empty());
     CHECK(row->boxes[0].name == "normalise");
     CHECK(row->boxes[0].hover.find("normalise on the GPU: ") == 0);
+}
+
+TEST_CASE("ranges within as many ranges are found in the time that it takes to read them") {
+    Trace trace;
+    constexpr int64_t kSteps = 200'000;
+    for (int64_t i = 0; i < kSteps; ++i) {
+        Range step;
+        step.start_ns = i * 10, step.end_ns = step.start_ns + 8, step.name = "step";
+        Range part = step;
+        part.start_ns += i % 2 * 7, part.end_ns = part.start_ns + 1, part.name = "part";
+        trace.ranges.push_back(step);
+        trace.ranges.push_back(part);
+    }
+    Range outside;
+    outside.start_ns = kSteps * 10 - 1, outside.end_ns = outside.start_ns + 1, outside.name = "part";
+    trace.ranges.push_back(outside);
+    const auto began = std::chrono::steady_clock::now();
+    const std::vector<RangeUse> uses = range_use(trace, "step");
+    REQUIRE(uses.size() == 2);
+    for (const RangeUse& use : uses) CHECK(use.count == kSteps);
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));  // each with each: minutes
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -372,4 +373,18 @@ TEST_CASE("lines without end and numbers without measure do no harm") {
     for (const char* line : {"at ", "at 0x", "at 0x5 in ", "at +0x", "at k+0x in :", "at 0x5 in :3", "Leaked",
                              "Error: ", "Program hit ", "Invalid  of size ", ": "})
         CHECK_NOTHROW((void)parse_sanitizer_output(output({line, "    " + std::string(line)}, 5)));
+}
+
+TEST_CASE("a hundred thousand different reports are read in the time that it takes to read them") {
+    std::string text;
+    constexpr int kReports = 100'000;
+    for (int i = 0; i < kReports; ++i)
+        text +=
+            "========= Invalid __global__ read of size 4 bytes\n=========     at kernel(int *)+0x50 in "
+            "file.cu:" +
+            std::to_string(i) + "\n=========\n";
+    const auto began = std::chrono::steady_clock::now();
+    const SanitizerOutput output = parse_sanitizer_output(text + "========= ERROR SUMMARY: 100000 errors\n");
+    CHECK(output.reports.size() == kReports);
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(20));  // pairs of them: minutes
 }

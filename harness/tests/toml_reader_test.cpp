@@ -124,3 +124,26 @@ TEST_CASE("toml: what is no TOML is an error with file and line") {
     CHECK_THROWS_AS((void)TomlReader::parse_file(broken.folder.path() / "none.toml"), Error);
     CHECK_THROWS_AS((void)TomlReader::parse_file(broken.folder.path()), Error);
 }
+
+TEST_CASE("toml: a character beyond ASCII outside of quotes is an error with its line") {
+    for (const char* text : {"a = 1\nk\u00e9y = 2\n", "a = 1\n\u00a0b = 2\n", "a = '''\n'''\u2013",
+                             "a = 1 # \"\n\u00e9 = 1", "a = \"\"\"x\\  \n  \u00a7\"\"\"\n"}) {
+        const TomlFile file(text);
+        CHECK_THROWS_WITH_AS((void)file.read(),
+                             doctest::Contains(".toml:2: there is a character beyond ASCII"), Error);
+    }
+}
+
+TEST_CASE("toml: characters beyond ASCII stand where TOML allows them") {
+    const TomlFile file(
+        "\xEF\xBB\xBF# \u00e9\na = \"\u00e9 \\\" # \u00e9\"\nb = '\u00e9 \\'\nc = "
+        "\"\"\"\n\u00e9\"\"\\\"\"\"\"\"\" # "
+        "\u00e9\nd = '''\u00e9'''''\ne = [\"\", '\u00e9'] # '\u00e9\nf = \"\"\"\\\n  x\u00e9\"\"\"\n");
+    TomlReader toml = file.read();
+    CHECK(toml.text("a") == "\u00e9 \" # \u00e9");
+    CHECK(toml.text("b") == "\u00e9 \\");
+    CHECK(toml.text("c") == "\u00e9\"\"\"\"\"");
+    CHECK(toml.text("d") == "\u00e9''");
+    CHECK(toml.texts("e") == std::vector<std::string>{"", "\u00e9"});
+    CHECK(toml.text("f") == "x\u00e9");
+}

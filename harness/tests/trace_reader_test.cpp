@@ -178,3 +178,33 @@ TEST_CASE("reader: a trace that goes through a file comes back with the same ana
                 REQUIRE(metric(analyse(back, range), name) == metric(analyse(trace, range), name));
     }
 }
+
+TEST_CASE("reader: times and sizes whose sums would leave 64 bits are no capture's") {
+    const auto refused = [](const char* why, const auto& fill) {
+        CHECK_THROWS_WITH_AS((void)read_back(fill), doctest::Contains(why), Error);
+    };
+    refused("a kernel is more than 73 years from", [](Made& made) {
+        made.add(Made::KernelRow{INT64_MIN, INT64_MAX, 1});
+    });
+    refused("a CUDA call is more than 73 years from", [](Made& made) {
+        made.add(Made::CallRow{0, int64_t{1} << 62, 1});
+    });
+    refused("all its copy records together last more than 73 years", [](Made& made) {
+        made.add(Made::KernelRow{0, 1, 9});
+        for (int i = 0; i < 3; ++i) made.add(Made::CopyRow{0, int64_t{1} << 60, i});
+    });
+    refused("fewer than 0 bytes", [](Made& made) {
+        made.add(Made::KernelRow{0, 1, 9});
+        made.add(Made::CopyRow{0, 1, 1, "HTOD", "PINNED", "DEVICE", 7, 0, 1, -1});
+    });
+    refused("exabytes", [](Made& made) {
+        made.add(Made::KernelRow{0, 1, 9});
+        for (int i = 0; i < 2; ++i)
+            made.add(Made::CopyRow{0, 1, i, "HTOD", "PINNED", "DEVICE", 7, 0, 1, int64_t{1} << 61});
+    });
+    // Times of the day in ns since 1970, which some versions of nsys export, are near enough.
+    const Trace trace = read_back([](Made& made) {
+        made.add(Made::KernelRow{1'795'000'000'000'000'000, 1'795'000'000'000'000'500, 1});
+    });
+    CHECK(trace.kernels[0].end_ns - trace.kernels[0].start_ns == 500);
+}

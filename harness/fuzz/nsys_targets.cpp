@@ -1,0 +1,105 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "evidence/analysis.h"
+#include "evidence/evidence.h"
+#include "evidence/views.h"
+#include "fuzz/broken_promise.h"
+#include "fuzz/made_database.h"
+#include "fuzz/targets.h"
+
+namespace lab::fuzz {
+
+namespace {
+
+void check(const Analysis& a) {
+    if (a.gpu_busy_ns + a.gpu_idle_ns != a.span_ns) broken_promise("busy and idle do not add up to the span");
+    if (a.compute_ns + a.copy_only_ns != a.gpu_busy_ns)
+        broken_promise("compute and copies do not add up to busy");
+    if (a.gpu_idle_ns < 0 || a.concurrent_ns > a.compute_ns || a.h2d_hidden_ns > a.h2d_ns)
+        broken_promise("a part is larger than its whole");
+    if (!a.range && a.idle.host_wait_ns + a.idle.kernel_wait_ns + a.idle.other_ns != a.gpu_idle_ns)
+        broken_promise("the causes do not add up to the idle time");
+}
+
+/// All that `lab analyze` and a finding do with a file.
+void ask(const fs::path& path) {
+    const Evidence evidence = Evidence::open(path);
+    (void)evidence.exit_code();
+    (void)evidence.captured_nothing();
+    if (!evidence.has_trace()) return;
+    const Database& database = evidence.database();
+    (void)capture_problems(database);
+    const Trace& trace = evidence.trace();
+    check(analyse(trace));
+    (void)range_use(trace, std::nullopt);
+    if (!trace.ranges.empty()) {
+        check(analyse(trace, trace.ranges.front().name));
+        (void)range_use(trace, trace.ranges.back().name);
+    }
+    project_ranges(database);
+    const auto ask_views = [&] {
+        for (const char* view :
+             {"kernels", "copies", "sets", "api_calls", "syncs", "ranges", "graph_launches", "gpu_metrics"})
+            for (Statement row = database.prepare(std::string("SELECT * FROM ") + view + " LIMIT 50");
+                 row.next();)
+                for (int column = 0; column < row.columns(); ++column) (void)to_text(row.value(column));
+    };
+    ask_views();
+    if (trace.ranges.empty()) return;
+    narrow_views(database, trace.ranges.front().name);
+    ask_views();
+}
+
+/// Copies an export into an evidence file, as `lab record` does, and asks that.
+void copy_and_ask(const fs::path& made, const fs::path& copy) {
+    RunRecord run;
+    run.nsys = NsysRun{"", made, ""};
+    run.gpu_metrics = {"T"};
+    run.provenance = {{"gpu", "none"}};
+    fs::remove(copy);
+    write_evidence(run, copy);
+    ask(copy);
+}
+
+/// In memory where that can be: a fuzzer makes a thousand files a second.
+const fs::path& folder() {
+    static const struct Scratch {
+        fs::path path = (fs::is_directory("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()) /
+                        ("lab-fuzz-" + std::to_string(::getpid()));
+        Scratch() { fs::create_directories(path); }
+        ~Scratch() { fs::remove_all(path); }
+    } scratch;
+    return scratch.path;
+}
+
+void ask_as_export(const fs::path& file, bool copied) {
+    try {
+        if (copied)
+            copy_and_ask(file, folder() / "copy.sqlite");
+        else
+            ask(file);
+    } catch (const Error&) {
+    }
+}
+
+}  // namespace
+
+void nsys_file(std::string_view bytes) {
+    const fs::path file = folder() / "file.sqlite";
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+    ask_as_export(file, !bytes.empty() && bytes.back() % 16 == 1);
+}
+
+void nsys_tables(std::string_view bytes) {
+    const fs::path file = folder() / "made.sqlite";
+    fs::remove(file);
+    make_database(bytes, file);
+    ask_as_export(file, !bytes.empty() && bytes.back() % 16 == 1);
+}
+
+}  // namespace lab::fuzz

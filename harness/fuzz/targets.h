@@ -1,0 +1,36 @@
+// What is fuzzed: every reader of a file that others wrote. A target feeds one input to its reader. Any input
+// may be refused with an Error, which is a sentence; whatever else leaves a target, and any crash, is a bug.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lab::fuzz {
+
+/// The bytes of an SQLite file that poses as an export of nsys or as evidence: opened, its views asked, its
+/// trace read, analysed and copied.
+void nsys_file(std::string_view bytes);
+
+/// The same with a database that is well formed, and whose tables hold what the bytes say: reaches deeper.
+void nsys_tables(std::string_view bytes);
+
+/// What `ncu --csv --page raw` printed; also its list of metrics.
+void ncu_csv(std::string_view bytes);
+
+/// What compute-sanitizer printed.
+void sanitizer_output(std::string_view bytes);
+
+/// A chapter.toml.
+void chapter_toml(std::string_view bytes);
+
+struct Target {
+    const char* name;
+    void (*run)(std::string_view bytes);
+};
+inline constexpr Target kTargets[] = {{"nsys_file", nsys_file},
+                                      {"nsys_tables", nsys_tables},
+                                      {"ncu_csv", ncu_csv},
+                                      {"sanitizer_output", sanitizer_output},
+                                      {"chapter_toml", chapter_toml}};
+
+}  // namespace lab::fuzz

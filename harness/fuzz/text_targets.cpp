@@ -1,0 +1,55 @@
+#include <vector>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "course/chapter.h"
+#include "evidence/ncu_csv.h"
+#include "evidence/sanitizer_report.h"
+#include "fuzz/broken_promise.h"
+#include "fuzz/targets.h"
+
+namespace lab::fuzz {
+
+void ncu_csv(std::string_view bytes) {
+    (void)unknown_metrics(bytes);
+    const std::vector<std::string> listed = metric_list(bytes);
+    for (const auto absent : {Absent::is_an_error, Absent::is_kept}) {
+        try {
+            for (const NcuMetric& metric : parse_ncu_csv(bytes, {}, absent)) {
+                if (metric.launch < 0) broken_promise("a launch has a number below 0");
+                (void)metric.number();
+            }
+            if (!listed.empty()) (void)parse_ncu_csv(bytes, {listed.front(), listed.back()}, absent);
+        } catch (const Error&) {
+        }
+    }
+}
+
+void sanitizer_output(std::string_view bytes) {
+    try {
+        const SanitizerOutput output = parse_sanitizer_output(bytes);
+        if (output.errors > 0 && output.reports.empty() &&
+            bytes.find(" not printed") == std::string_view::npos)
+            broken_promise("the summary counts errors, and none is listed");
+        for (const SanitizerReport& report : output.reports) {
+            if (report.count < 1) broken_promise("a report that was found no time");
+            if (report.kind.empty() || (report.severity != "error" && report.severity != "warning"))
+                broken_promise("a report without kind or severity");
+        }
+    } catch (const Error&) {
+    }
+}
+
+void chapter_toml(std::string_view bytes) {
+    static const TemporaryFolder folder;
+    write_file(folder.path() / "ch99_fuzz" / "chapter.toml", bytes);
+    try {
+        const Chapter chapter = read_chapter(folder.path(), "ch99_fuzz");
+        for (const Question& question : chapter.quiz) (void)chapter.program_of(question);
+        for (const Exercise& exercise : chapter.exercises)
+            if (exercise.starter_fails.empty()) broken_promise("an exercise whose starter fails nothing");
+    } catch (const Error&) {
+    }
+}
+
+}  // namespace lab::fuzz
