@@ -438,13 +438,13 @@ Roof fma_roof(const std::string& name, double fma_per_clock, int microseconds, i
         fma_chains<T><<<blocks, kThreads>>>(sums.get(), T(-1), T(1), steps, device_taken.get());
     };
     const double seconds = seconds_of(name, repeats, work);
+    Taken taken{};  // by the last launch that was measured
+    CUDA_CHECK(cudaMemcpy(&taken, device_taken.get(), sizeof taken, cudaMemcpyDeviceToHost));
     {
         nvtx3::scoped_range counted{"counted"};
         work();
     }
-    Taken taken{};
     std::vector<T> off(threads);
-    CUDA_CHECK(cudaMemcpy(&taken, device_taken.get(), sizeof taken, cudaMemcpyDeviceToHost));
     CUDA_CHECK(cudaMemcpy(off.data(), sums.get(), threads * sizeof(T), cudaMemcpyDeviceToHost));
     require_right(name, std::all_of(off.begin(), off.end(), [](T x) { return x == 0; }));
     const double flop = flop_a_step * steps;
