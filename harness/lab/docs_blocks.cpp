@@ -187,8 +187,8 @@ std::string status(const Place& place) {
     if (chapter.draft)
         text +=
             "\n*A draft: its programs have not been recorded on a GPU yet. Until they are, its tables and "
-            "pictures "
-            "are empty,\nthere is no recorded run to look at, and its questions need a GPU of your own.*\n";
+            "pictures are empty,\nthere is no recorded run to look at, and its questions need a GPU of your "
+            "own.*\n";
     return text;
 }
 
@@ -231,6 +231,7 @@ std::string block_text(const Place& place, const std::string& kind, const std::s
     if (kind == "status") return status(place);
     if (kind == "exercises") return exercise_table(place);
     if (kind == "output") return output_of(place, argument);
+    if (kind == "help") return manuals_markdown(place.manuals);
     return chapter_table(place.course, place.file);
 }
 

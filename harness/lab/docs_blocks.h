@@ -15,6 +15,7 @@
 //   <!-- status: -->                          how long a chapter takes, and whether it is a draft
 //   <!-- exercises: -->                       the table of the chapter's exercises
 //   <!-- chapters: -->                        the table of chapters
+//   <!-- help: -->                            the pages of all commands
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
 #pragma once
@@ -27,6 +28,7 @@
 
 #include "core/files.h"
 #include "course/course.h"
+#include "lab/manual.h"
 
 namespace lab {
 
@@ -37,10 +39,11 @@ struct Place {
     const Course& course;
     fs::path file;                   ///< the Markdown file
     std::optional<Chapter> chapter;  ///< the chapter it belongs to, if any
+    const Manuals& manuals;          ///< the pages of the commands
 };
 
-inline constexpr std::array kBlockKinds{"measured", "figure", "report",    "diff",
-                                        "output",   "status", "exercises", "chapters"};
+inline constexpr std::array kBlockKinds{"measured", "figure",    "report",   "diff", "output",
+                                        "status",   "exercises", "chapters", "help"};
 
 /// What stands in a block of a page; figures are added to the outputs. An Error names the page and what is
 /// wrong.

@@ -146,9 +146,31 @@ void add_record(Session& session) {
         bool stale = false;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command(session, "record", "record evidence (on a GPU, for maintainers)",
-                       [options] { return record_all(options->name, options->stale); });
-    command.optional("NAME", options->name, "a chapter or an exercise; everything if not given");
+    Subcommand command(
+        session,
+        {.name = "record",
+         .summary = "record evidence (on a GPU, for maintainers)",
+         .does = "Builds and runs every program that is named, with its starters, solutions and wrong "
+                 "answers, under the tools that its findings need, and puts the evidence where the course "
+                 "is checked against it. What is recorded replaces what was there only once it is whole. A "
+                 "program that fails is named, and the others are still recorded.",
+         .exits = {{"0", "everything is recorded"},
+                   {"1", "something could not be recorded; it is named"},
+                   bad_usage(),
+                   nothing_could_run("there is no GPU, or a tool is missing")},
+         .reads = {{"ch*/, common/, harness/tests/wrong/", "the programs"}},
+         .writes = {{"ch*/evidence/GPU/",
+                     "an .sqlite for each program and recording, and the reports of the pair"},
+                    {"build/programs/", "the programs, built"}},
+         .examples = {{"./lab record --stale", "what a change of the programs has made stale"},
+                      {"./lab record ch05/missing_event", "one exercise with its wrong answers"}},
+         .see_also = {"verify", "docs", "docs/contributing.md"}},
+        [options] { return record_all(options->name, options->stale); });
+    command.option({.name = "NAME",
+                    .text = "a chapter or an exercise",
+                    .otherwise = "everything",
+                    .takes = Takes::any_case},
+                   options->name);
     command.flag("--stale", options->stale,
                  "only what is missing, damaged or of another version of its program");
 }

@@ -138,9 +138,27 @@ int verify(const std::string& name) {
 
 void add_verify(Session& session) {
     const auto name = std::make_shared<std::string>();
-    Subcommand command(session, "verify", "every claim once more, live (on a GPU)",
-                       [name] { return verify(*name); });
-    command.optional("CHAPTER", *name, "one chapter; all of them if not given");
+    Subcommand command(
+        session,
+        {.name = "verify",
+         .summary = "every claim once more, live (on a GPU)",
+         .does = "Runs both programs of each case and judges every finding on this GPU; runs every program "
+                 "that is meant to be right under all four tools of compute-sanitizer; and sees each wrong "
+                 "answer rejected for its stated reason. A line each, and at the end how many passed, "
+                 "failed and were not run.",
+         .exits = {{"0", "everything passed"},
+                   {"1", "something failed"},
+                   bad_usage(),
+                   nothing_could_run("there is no GPU, or a tool is missing, so something was not run")},
+         .reads = {{"ch*/, common/, harness/tests/wrong/", "the programs and their findings"}},
+         .writes = {{"build/live/", "evidence and reports"}, {"build/programs/", "the programs, built"}},
+         .examples = {{"./lab verify ch05", "one chapter, a few minutes"},
+                      {"./lab verify", "the whole course"}},
+         .see_also = {"record", "run", "docs/contributing.md"}},
+        [name] { return verify(*name); });
+    command.option(
+        {.name = "CHAPTER", .text = "one chapter", .otherwise = "all of them", .takes = Takes::chapter},
+        *name);
 }
 
 }  // namespace lab

@@ -311,10 +311,20 @@ TEST_CASE("list, report, quiz and doctor --json") {
         CHECK(question.contains("look") == (question.at("result") == "wrong"));
         CHECK(question.at("source").get<std::string>().rfind("recorded · ", 0) == 0);
     }
-    const Json report = of({"report", "--json"})[0];
-    CHECK(report.at("quiz").at("right") == 1);
-    CHECK(report.at("passed") == 0);
-    CHECK(report.at("exercises")[0].at("checks") == 0);
+    const Json report = of({"report", "--json", "--name", " Ada\x1b[31m  "});
+    CHECK(names_in(report) == Names{"chapters", "format", "last_activity", "learner", "made", "version"});
+    CHECK(report.at("version") == 1);
+    CHECK(report.at("learner").get<std::string>().find('\x1b') == std::string::npos);
+    CHECK(report.at("last_activity").get<std::string>().size() == 20);
+    const Json& of_chapter = report.at("chapters")[0];
+    CHECK(of_chapter.at("quiz").at("right") == 1);
+    CHECK(of_chapter.at("passed") == 0);
+    CHECK(of_chapter.at("exercises")[0] == Json{{"name", "vector_add_pipeline"},
+                                                {"state", "not started"},
+                                                {"checks", 0},
+                                                {"hints", 0},
+                                                {"failed", Json::array()},
+                                                {"last_activity", nullptr}});
 }
 
 TEST_CASE("doctor, where every tool works") {
