@@ -51,15 +51,18 @@ void keep_reports(const Course& course, const fs::path& report, const fs::path& 
     for (const char* extension : {".nsys-rep", ".ncu-rep"}) {
         const fs::path made = fs::path(report).replace_extension(extension);
         const fs::path kept = fs::path(evidence).replace_extension(extension);
-        fs::remove(kept);
-        if (!fs::exists(made)) continue;
+        if (!fs::exists(made)) {
+            fs::remove(kept);  // it would be of another run
+            continue;
+        }
         const bool names_a_folder = read_file(made).find(course.root().string()) != std::string::npos;
-        if (fs::file_size(made) < kMostBytes && !names_a_folder)
+        if (fs::file_size(made) < kMostBytes && !names_a_folder) {
             replace_file(made, kept);
-        else
-            fmt::print(
-                "{} is not kept: {}\n", course.shown(kept),
-                names_a_folder ? "it names the folder of the course on this machine" : "it is too large");
+            continue;
+        }
+        fs::remove(kept);
+        fmt::print("{} is not kept: {}\n", course.shown(kept),
+                   names_a_folder ? "it names the folder of the course on this machine" : "it is too large");
     }
 }
 
