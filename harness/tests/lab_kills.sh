@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2317
 # lab is killed (kill -9) at random moments of record, check and quiz, and nothing is lost:
 #   lab_kills.sh LAB [--kills COUNT] [--seed NUMBER]
 # After each kill, evidence, progress and the learner's file are the old ones or the new ones, and whole; the same
@@ -150,7 +150,8 @@ in_a_tool() {
     save 1
     mode whole nvcc kills
     command='lab check ch05/1, killed by nvcc'
-    "$lab" check ch05/1 </dev/null >"$temporary/out" 2>"$temporary/err"
+    "$lab" check ch05/1 </dev/null >"$temporary/out" 2>"$temporary/err" &
+    wait "$!" 2>/dev/null
     status=$?
     exits 137
     check 'no program bears the stamp of another' test ! -e "$stamp"
