@@ -122,6 +122,17 @@ void tool_step(const char* tool, const Program& program, const std::function<voi
     }
 }
 
+/// The GPU whose kernels a report holds, where it names several: the driver's first need not be the one.
+std::string gpu_of_kernels(const RunRecord& record) {
+    if (!record.nsys || !record.nsys->exported) return "";
+    const Evidence evidence = Evidence::open(*record.nsys->exported);
+    const Trace& trace = evidence.trace();
+    if (trace.gpus.size() < 2 || trace.kernels.empty()) return "";
+    for (const Gpu& one : trace.gpus)
+        if (one.device == trace.kernels.front().device) return one.name;
+    return "";
+}
+
 Provenance provenance_of(const Program& program, const RunRecord& record, const fs::path& binary) {
     Provenance p{{"date", utc_now()},
                  {"program", program.source.string()},
@@ -132,6 +143,10 @@ Provenance provenance_of(const Program& program, const RunRecord& record, const 
     if (gpu())
         p["gpu"] = gpu()->name, p["driver"] = gpu()->driver,
         p["compute_capability"] = gpu()->compute_capability;
+    if (const std::string used = gpu_of_kernels(record); !used.empty() && used != p["gpu"]) {
+        p["gpu"] = used;
+        p.erase("compute_capability");  // it was of the first
+    }
     if (nvcc()) p["cuda"] = version_of(*nvcc());
     if (record.nsys) p["nsys"] = version_of(*nsys());
     p["recording"] = recording_text(program);

@@ -72,7 +72,7 @@ void print_grade(const Case& both, const Grade& grade) {
         const Finding& f = *g.finding;
         const std::string unit =
             f.unit.empty() || f.unit == "share" || f.quotient || !g.judged.measured.value ? "" : " " + f.unit;
-        table.add({f.says, expected_of(both, f), g.judged.measured.text() + unit,
+        table.add({both.said_by(f), expected_of(both, f), g.judged.measured.text() + unit,
                    f.asserted() ? verdict_mark(g.judged.verdict) : ""});
     }
     fmt::print("{}\n", table.text(2, table_columns()));

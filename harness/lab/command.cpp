@@ -1,7 +1,10 @@
 #include "lab/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <string_view>
 
 #include "core/terminal.h"
 
@@ -61,8 +64,28 @@ Said nothing_could_run(const std::string& when) {
     return {"77", when};
 }
 
+namespace {
+
+/// In the course's root, from where all of these lines can be run: paths below it without it.
+std::string from_here(std::string line) {
+    if (!std::filesystem::exists("common/nvcc.flags")) return line;
+    const std::string here = std::filesystem::current_path().string() + "/";
+    for (std::size_t at = 0; (at = line.find(here, at)) != std::string::npos; ++at) {
+        const bool begins_word =
+            at == 0 || std::string_view(" '=").find(line[at - 1]) != std::string_view::npos;
+        const std::size_t end = std::min(line.find_first_of(" '", at + here.size()), line.size());
+        const std::string path = line.substr(at + here.size(), end - at - here.size());
+        // Without a slash, a shell would look for the program in PATH; and an option may begin with a dash.
+        if (!begins_word || path.empty() || path[0] == '-' || path.find('/') == std::string::npos) continue;
+        line.erase(at, here.size());
+    }
+    return line;
+}
+
+}  // namespace
+
 void announce_to_terminal(const std::string& line) {
-    const std::string shown = line.rfind("# ", 0) == 0 ? line : "$ " + line;
+    const std::string shown = line.rfind("# ", 0) == 0 ? line : "$ " + from_here(line);
     std::fprintf(stderr, "%s\n", dim(shown).c_str());
 }
 

@@ -69,9 +69,13 @@ std::string measured(const Place& place, const std::string& argument) {
             return row.sides[side].measured.text() +
                    (f.unit.empty() || f.unit == "share" ? "" : " " + f.unit);
         };
-        table.add({f.says, cell(0), cell(1), asserted(both, row)});
+        table.add({both.said_by(f), cell(0), cell(1), asserted(both, row)});
     }
-    return table.markdown() + "\n*" + evidence.label + "*\n";
+    std::string recordings;
+    for (const std::string& recording : both.recordings_in_use())
+        recordings += "- recording " + recording + "\n";
+    return table.markdown() + "\n" + recordings + (recordings.empty() ? "" : "\n") + "*" + evidence.label +
+           "*\n";
 }
 
 /// The words of a figure's block behind the case: a program, range=..., file=...

@@ -45,11 +45,13 @@ void print_findings(const Case& both, const std::vector<FindingRow>& rows) {
                 {Align::left, Align::right, Align::right, Align::left, Align::left});
     for (const FindingRow& row : rows) {
         const Finding& f = *row.finding;
-        table.add({f.says, with_unit(row.sides[0].measured.text(), f.unit),
+        table.add({both.said_by(f), with_unit(row.sides[0].measured.text(), f.unit),
                    with_unit(row.sides[1].measured.text(), f.unit), expected_of(both, f),
                    f.asserted() ? verdict_mark(row.verdict) : ""});
     }
     fmt::print("{}", table.text(2, table_columns()));
+    for (const std::string& recording : both.recordings_in_use())
+        fmt::print("  recording {}\n", paragraph(recording, 4));
     for (const FindingRow& row : rows) {
         if (row.quotient && row.quotient->verdict != Verdict::pass)
             fmt::print("  {}: {}\n", row.finding->id, row.quotient->why);

@@ -1,4 +1,6 @@
 // What `--json` prints is an interface: names, types and sums that scripts rely on.
+#include <sqlite3.h>
+
 #include <numeric>
 
 #include "hand_made_export.h"
@@ -178,6 +180,24 @@ TEST_CASE("findings on ncu and compute-sanitizer, live") {
         CHECK(errors.at("verdict") == "fail");
         CHECK(errors.at("buggy") == 1);
     }
+}
+
+TEST_CASE("of two GPUs, the one that ran the kernels is named") {
+    const CourseCopy copy;
+    for (const char* side : {"buggy", "fixed"}) {
+        sqlite3* raw = nullptr;
+        const fs::path run = copy.root() / "ch05_streams/evidence/h200" / (std::string(side) + ".sqlite");
+        REQUIRE(sqlite3_open(run.c_str(), &raw) == SQLITE_OK);
+        CHECK(sqlite3_exec(raw,
+                           "INSERT INTO TARGET_INFO_GPU (id, name) VALUES (1, 'NVIDIA T4'); UPDATE "
+                           "CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1",
+                           nullptr, nullptr, nullptr) == SQLITE_OK);
+        sqlite3_close(raw);
+    }
+    const Json run =
+        json_of(run_lab({"run", "ch05", "--live", "--json"}, copy.root(), copy.with_fake_tools()));
+    CHECK(run.at("gpu") == "NVIDIA T4");
+    CHECK(run.at("label").get<std::string>().rfind("live · NVIDIA T4, driver", 0) == 0);
 }
 
 TEST_CASE("analyze --json of a small export, to the nanosecond") {
