@@ -61,7 +61,7 @@ TEST_CASE("tasks.json: every command is there, and lab knows its words") {
             (command.rfind("./", 0) == 0 ? fs::exists(kRoot / command) : find_program(command).has_value()));
         if (command == "./lab") check_lab_words(task.at("args").get<std::vector<std::string>>());
         for (const Json& other : task.value("dependsOn", Json::array())) CHECK(holds(labels, other));
-        for (const std::string arg : task.at("args").get<std::vector<std::string>>()) {
+        for (const std::string& arg : task.at("args").get<std::vector<std::string>>()) {
             if (arg.rfind("${input:", 0) != 0) continue;
             CHECK(tasks.at("inputs")[0].at("id") == arg.substr(8, arg.size() - 9));
         }
