@@ -134,7 +134,8 @@ Json to_json(const LearnerReport& report) {
 
 LearnerReport read_report(const std::string& text) {
     const Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded()) throw Error("it is damaged: no whole JSON");
+    if (json.is_discarded() && (trim(text).empty() || trim(text).front() == '{'))
+        throw Error("it is damaged: no whole JSON");
     if (!json.is_object() || !json.contains("format") || json["format"] != kFormat)
         throw Error("it is no report of a learner (./lab report --json)");
     try {

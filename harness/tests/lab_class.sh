@@ -101,7 +101,7 @@ count.json:it is damaged: -1 is no count
 time.json:it is damaged
 member.json:it is damaged
 foreign.json:it is no report of a learner
-binary:it is damaged
+binary:it is no report of a learner
 empty.json:it is damaged
 large:it is too large
 END
