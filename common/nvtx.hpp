@@ -4,7 +4,7 @@
 
 #if __has_include(<nvtx3/nvtx3.hpp>)
 #include <nvtx3/nvtx3.hpp>
-#else
+#elif !defined(NVTX3_CPP_DEFINITIONS_V1_0)  // CUB may have brought a copy of that API
 #include <nvtx3/nvToolsExt.h>
 
 #include <string>

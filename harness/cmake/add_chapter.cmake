@@ -91,6 +91,8 @@ function(add_chapter name)
     set(owner "")
     if(short MATCHES "^[0-9]+_(.*)\\.")
       set(owner ${CMAKE_MATCH_1})
+    elseif(NOT short MATCHES "^(buggy|fixed)$") # a companion
+      set(owner ${short})
     endif()
     lab_read_flags(${CMAKE_CURRENT_SOURCE_DIR}/chapter.toml "${owner}" flags)
     lab_add_program(${target} ${source} "${flags}")

@@ -1,7 +1,7 @@
 include_guard(GLOBAL)
 
-# The line of a key of chapter.toml: at its top for the pair, in an [[exercise]] for that exercise. OWNER is the
-# exercise's name, or empty for the pair. RESULT is empty if the key is not there.
+# The line of a key of chapter.toml: at its top for the pair, in an [[exercise]] or [[companion]] for that. OWNER is
+# the name of the exercise or companion, or empty for the pair. RESULT is empty if the key is not there.
 function(lab_read_key chapter_toml owner key result)
   file(READ ${chapter_toml} text)
   string(REGEX REPLACE "[][;]" "|" text "${text}") # brackets and semicolons would confuse CMake's lists
@@ -9,7 +9,7 @@ function(lab_read_key chapter_toml owner key result)
   set(section "")
   set(found "")
   foreach(line IN LISTS lines)
-    if(line MATCHES "^\n\\|\\|exercise$")
+    if(line MATCHES "^\n\\|\\|(exercise|companion)$")
       set(section "?") # its name follows
     elseif(line MATCHES "^\n\\|\\|")
       set(section "|") # a finding, a question: none of these keys

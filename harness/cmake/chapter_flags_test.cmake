@@ -21,6 +21,11 @@ library = true
 name = "other"
 [[exercise.finding]]
 id = "y"
+[[companion]]
+name = "beside"
+flags = ["-lbeside"]
+[[companion.finding]]
+id = "z"
 [[exercise]]
 name = "plain"
 [[quiz]]
@@ -47,6 +52,7 @@ expect_library("plain" OFF)
 expect("" "-lcublas")
 expect("alike" "-lcurand;-DROWS=3")
 expect("plain" "")
+expect("beside" "-lbeside")
 expect("other" "")
 expect("nowhere" "")
 file(REMOVE ${file})

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 
 #include "core/files.h"
+#include "core/parallel.h"
 #include "core/process.h"
 #include "core/text.h"
 #include "evidence/tools.h"
@@ -103,31 +104,26 @@ fs::path build_program(const Course& course, const Program& program, const Annou
     return binary;
 }
 
-std::vector<fs::path> build_programs(const Course& course, const std::vector<Program>& programs,
-                                     const Announce& announce) {
-    std::mutex one_at_a_time;
-    const Announce in_turn = [&](const std::string& line) {
-        const std::lock_guard lock(one_at_a_time);
+Announce in_turn(Announce announce) {
+    return [announce = std::move(announce), turn = std::make_shared<std::mutex>()](const std::string& line) {
+        const std::lock_guard lock(*turn);
         announce(line);
     };
+}
+
+std::vector<fs::path> build_programs(const Course& course, const std::vector<Program>& programs,
+                                     const Announce& announce) {
+    const Announce announce_in_turn = in_turn(announce);
     if (!programs.empty()) (void)gpu(), (void)nvcc();  // looked for once, before the threads ask
     std::vector<fs::path> binaries(programs.size());
-    std::vector<std::exception_ptr> problems(programs.size());
-    std::atomic<std::size_t> next = 0;
-    std::vector<std::thread> builders;
-    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
-        builders.emplace_back([&] {
-            for (std::size_t p; (p = next++) < programs.size();) {
-                try {
-                    binaries[p] = build_program(course, programs[p], in_turn);
-                } catch (...) {
-                    problems[p] = std::current_exception();
-                }
-            }
-        });
-    for (std::thread& builder : builders) builder.join();
-    for (const std::exception_ptr& problem : problems)
-        if (problem) std::rethrow_exception(problem);
+    std::map<fs::path, std::size_t> first;  // several recordings of one program share its binary
+    std::vector<std::size_t> distinct;
+    for (std::size_t p = 0; p < programs.size(); ++p)
+        if (first.emplace(programs[p].source, p).second) distinct.push_back(p);
+    for_each_in_parallel(distinct.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+        binaries[distinct[i]] = build_program(course, programs[distinct[i]], announce_in_turn);
+    });
+    for (std::size_t p = 0; p < programs.size(); ++p) binaries[p] = binaries[first.at(programs[p].source)];
     return binaries;
 }
 

@@ -14,6 +14,9 @@ namespace lab {
 /// Told each command line, as a shell would read it, before it runs.
 using Announce = std::function<void(const std::string& line)>;
 
+/// The same for several threads: one line at a time.
+[[nodiscard]] Announce in_turn(Announce announce);
+
 /// The program is at fault, and no tool: it does not compile, or it never ends.
 class ProgramError : public Error {
   public:

@@ -26,7 +26,8 @@ CaseEvidence obtain_live(const Course& course, const Case& both, const Announce&
 std::optional<CaseEvidence> obtain_own(const Course& course, const Case& both) {
     std::optional<Evidence> first = own_live_run(course, both.programs[0]);
     std::optional<Evidence> second = first ? own_live_run(course, both.programs[1]) : std::nullopt;
-    if (!second) return std::nullopt;
+    if (!second || !first->has_trace() || !second->has_trace())
+        return std::nullopt;  // there are pictures to draw
     CaseEvidence result{{std::move(*first), std::move(*second)}, true, "", "", {}};
     result.label = source_label(result.sides[0].provenance(), true);
     for (std::size_t side = 0; side < 2; ++side) {
@@ -106,7 +107,7 @@ std::optional<Evidence> own_live_run(const Course& course, const Program& progra
     if (!fs::exists(path)) return std::nullopt;
     try {
         Evidence evidence = Evidence::open(path);
-        if (!evidence.has_trace() || is_stale(course, program, evidence)) return std::nullopt;
+        if (is_stale(course, program, evidence)) return std::nullopt;
         for (const Recording& further : program.further) {
             std::optional<Evidence> more = own_live_run(course, program.recorded_as(further));
             if (!more) return std::nullopt;

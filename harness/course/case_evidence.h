@@ -41,7 +41,7 @@ struct CaseEvidence {
 [[nodiscard]] std::filesystem::path live_evidence_path(const Course& course, const Program& program);
 
 /// The learner's own live run of today's program, made earlier: with its further recordings. Nothing if there
-/// is none, or one that is damaged, stale, without a trace or without one of the recordings.
+/// is none, or one that is damaged, stale or without one of the recordings.
 [[nodiscard]] std::optional<Evidence> own_live_run(const Course& course, const Program& program);
 
 struct LiveRun {

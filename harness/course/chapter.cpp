@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "core/error.h"
@@ -21,6 +22,13 @@ constexpr SideNames kExercise{"starter", "solution"};
 const std::set<std::string> kSanitizers{"memcheck", "racecheck", "initcheck", "synccheck"};
 const std::set<std::string> kTools{"nsys", "ncu", "compute-sanitizer"};
 
+std::vector<std::string> read_sanitizers(TomlReader& toml, const std::string& key) {
+    std::vector<std::string> tools = toml.texts_or_none(key);
+    for (const std::string& tool : tools)
+        if (!kSanitizers.count(tool)) toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), key);
+    return tools;
+}
+
 /// What is common to all programs of a chapter or exercise.
 Program read_program_facts(TomlReader& toml) {
     Program program;
@@ -28,10 +36,7 @@ Program read_program_facts(TomlReader& toml) {
     program.library = toml.flag_or("library", false);
     program.arguments = toml.texts_or_none("arguments");
     program.check_arguments = toml.texts_or_none("check_arguments");
-    program.sanitizers = toml.texts_or_none("sanitizers");
-    for (const std::string& tool : program.sanitizers)
-        if (!kSanitizers.count(tool))
-            toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), "sanitizers");
+    program.sanitizers = read_sanitizers(toml, "sanitizers");
     program.ncu_metrics = toml.texts_or_none("ncu_metrics");
     program.ncu_options = toml.texts_or_none("ncu");
     if (!program.ncu_options.empty() && program.ncu_metrics.empty())
@@ -89,6 +94,70 @@ void check_findings_exist(const TomlReader& toml, const std::string& key, const 
             toml.fail(fmt::format("there is no finding '{}'", id), key);
 }
 
+/// Which of the two programs of the pair, or of an exercise if it is named, `side` says.
+std::size_t read_side(TomlReader& toml, const Chapter& chapter, const std::string& exercise) {
+    if (!exercise.empty() && !chapter.exercise(exercise))
+        toml.fail(fmt::format("there is no exercise '{}'", exercise), "exercise");
+    const SideNames& sides = exercise.empty() ? kPair : kExercise;
+    const std::string side = toml.text("side");
+    if (side != sides[0] && side != sides[1])
+        toml.fail(fmt::format("'side' must be {} or {}", sides[0], sides[1]), "side");
+    return side == sides[1];
+}
+
+Companion read_companion(TomlReader& toml, const Chapter& chapter) {
+    Companion companion;
+    Program& program = companion.program;
+    program = read_program_facts(toml);
+    if (!program.further.empty()) toml.fail("a companion has one recording only", "recording");
+    program.name = toml.text("name");
+    if (program.name == kPair[0] || program.name == kPair[1] || chapter.companion(program.name))
+        toml.fail(fmt::format("a second program is called '{}'", program.name), "name");
+    program.traced = toml.flag_or("traced", true);
+    program.source = chapter.folder / (program.name + ".cu");
+    program.evidence_folder = chapter.folder / "evidence";
+    program.evidence_name = program.name + ".sqlite";
+    companion.says = toml.text("says");
+    companion.needs = read_needs(toml);
+    companion.bandwidths = toml.texts_or_none("bandwidths");
+    companion.computes = toml.texts_or_none("computes");
+    if (companion.bandwidths.empty() != companion.computes.empty())
+        toml.fail("a roofline shows both 'bandwidths' and 'computes'");
+    if (!companion.bandwidths.empty() && chapter.measures_roofs())
+        toml.fail("a second companion measures roofs", "bandwidths");
+    companion.findings = read_findings(toml, kCompanion);
+    if (!program.traced)
+        for (const Finding& finding : companion.findings)
+            if (finding.range || !finding.metric.empty())
+                toml.fail(fmt::format("finding '{}' is about a trace, and 'traced' is false", finding.id));
+    toml.expect_all_read();
+    return companion;
+}
+
+/// The place of a roof in the companion's list.
+std::size_t read_roof(TomlReader& toml, const std::string& key, const std::vector<std::string>& roofs) {
+    const std::string name = toml.text(key);
+    const auto at = std::find(roofs.begin(), roofs.end(), name);
+    if (at == roofs.end())
+        toml.fail(fmt::format("no roof of this kind is called '{}'; there are: {}", name, join(roofs, ", ")),
+                  key);
+    return static_cast<std::size_t>(at - roofs.begin());
+}
+
+PointQuery read_points(TomlReader& toml, const Chapter& chapter) {
+    const Companion* const roofs = chapter.measures_roofs();
+    if (!roofs) toml.fail("points need roofs: no companion has 'bandwidths' and 'computes'");
+    PointQuery points;
+    points.exercise = toml.text_or("exercise", "");
+    points.side = read_side(toml, chapter, points.exercise);
+    points.bandwidth = read_roof(toml, "bandwidth", roofs->bandwidths);
+    points.compute = read_roof(toml, "compute", roofs->computes);
+    if (toml.has("range")) points.range = toml.text("range");
+    points.sql = toml.text("sql");
+    toml.expect_all_read();
+    return points;
+}
+
 Exercise read_exercise(TomlReader& toml, const Chapter& chapter, int number) {
     Exercise exercise;
     exercise.number = number;
@@ -107,6 +176,7 @@ Exercise read_exercise(TomlReader& toml, const Chapter& chapter, int number) {
     programs.needs = toml.has("needs") ? read_needs(toml) : chapter.needs;
     add_programs(programs, read_program_facts(toml), kExercise, exercise.folder, chapter.folder / "evidence",
                  exercise.name + ".");
+    programs.first_reports = read_sanitizers(toml, "starter_reports");
     if (toml.has("range")) programs.range = toml.text("range");
     programs.findings = read_findings(toml, kExercise);
     check_recordings_exist(toml, programs);
@@ -122,17 +192,15 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     question.asks = toml.text("asks");
     question.look = toml.text("look");
     question.exercise = toml.text_or("exercise", "");
-    if (!question.exercise.empty() && !chapter.exercise(question.exercise))
-        toml.fail(fmt::format("there is no exercise '{}'", question.exercise), "exercise");
-    const SideNames& sides = question.exercise.empty() ? kPair : kExercise;
-    const std::string side = toml.text("side");
-    if (side != sides[0] && side != sides[1])
-        toml.fail(fmt::format("'side' must be {} or {}", sides[0], sides[1]), "side");
-    question.side = side == sides[1];
+    question.companion = toml.text_or("companion", "");
+    if (question.companion.empty()) {
+        question.side = read_side(toml, chapter, question.exercise);
+    } else if (!question.exercise.empty() || !chapter.companion(question.companion)) {
+        toml.fail(fmt::format("the chapter has no companion '{}'", question.companion), "companion");
+    }
+    const Program plain = chapter.program_of(question);
     question.recording = toml.text_or("recording", "");
-    const Case& asked =
-        question.exercise.empty() ? chapter.pair : chapter.exercise(question.exercise)->programs;
-    if (!has_recording(asked.programs[0], question.recording))
+    if (!has_recording(plain, question.recording))
         toml.fail(fmt::format("there is no recording '{}'", question.recording), "recording");
     if (toml.has("range")) question.range = toml.text("range");
     question.sql = toml.text_or("sql", "");
@@ -154,7 +222,29 @@ const Exercise* Chapter::exercise(const std::string& name) const {
     return at == exercises.end() ? nullptr : &*at;
 }
 
+const Companion* Chapter::companion(const std::string& name) const {
+    const auto at = std::find_if(companions.begin(), companions.end(),
+                                 [&](const Companion& c) { return c.program.name == name; });
+    return at == companions.end() ? nullptr : &*at;
+}
+
+const Companion* Chapter::measures_roofs() const {
+    const auto at = std::find_if(companions.begin(), companions.end(),
+                                 [](const Companion& c) { return !c.bandwidths.empty(); });
+    return at == companions.end() ? nullptr : &*at;
+}
+
+const Program& Chapter::program_of(const PointQuery& of) const {
+    return (of.exercise.empty() ? pair : exercise(of.exercise)->programs).programs[of.side];
+}
+
+int Chapter::exercise_minutes() const {
+    return std::accumulate(exercises.begin(), exercises.end(), 0,
+                           [](int sum, const Exercise& e) { return sum + e.minutes; });
+}
+
 Program Chapter::program_of(const Question& asked) const {
+    if (!asked.companion.empty()) return companion(asked.companion)->program;
     const Case& both = asked.exercise.empty() ? pair : exercise(asked.exercise)->programs;
     const Program& program = both.programs[asked.side];
     for (const Recording& further : program.further)
@@ -215,9 +305,14 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     chapter.pair.needs = chapter.needs;
     add_programs(chapter.pair, read_program_facts(toml), kPair, chapter.folder, chapter.folder / "evidence",
                  "");
+    chapter.pair.first_reports = read_sanitizers(toml, "buggy_reports");
     if (toml.has("range")) chapter.pair.range = toml.text("range");
     chapter.pair.findings = read_findings(toml, kPair);
     check_recordings_exist(toml, chapter.pair);
+    for (TomlReader& block : toml.tables("companion"))
+        chapter.companions.push_back(read_companion(block, chapter));
+    chapter.headline = toml.text_or("headline", "");
+    if (!chapter.headline.empty()) check_findings_exist(toml, "headline", {chapter.headline}, chapter.pair);
     for (TomlReader& block : toml.tables("exercise")) {
         const int number = static_cast<int>(chapter.exercises.size()) + 1;
         const Exercise exercise = read_exercise(block, chapter, number);
@@ -225,6 +320,7 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
             block.fail(fmt::format("a second exercise is called '{}'", exercise.name), "name");
         chapter.exercises.push_back(exercise);
     }
+    for (TomlReader& block : toml.tables("point")) chapter.points.push_back(read_points(block, chapter));
     std::set<std::string> questions;
     for (TomlReader& block : toml.tables("quiz")) {
         chapter.quiz.push_back(read_question(block, chapter));

@@ -34,6 +34,7 @@ struct Program {
     std::vector<std::string> ncu_metrics;  ///< metrics that findings need
     std::vector<std::string> ncu_options;  ///< for ncu, beside them: which kernels, which sections
     std::vector<std::string> gpu_metrics;  ///< what nsys samples on the GPU; a metric's name begins so
+    bool traced = true;                    ///< nsys records it
     Recording recording;                   ///< how this one is recorded
     std::vector<Recording> further;        ///< more recordings of the same binary
 
@@ -75,6 +76,9 @@ struct Case {
     std::vector<std::string> needs;  ///< tools without which nothing can be said live: kTools of chapter.cpp
     std::array<Program, 2> programs;
     std::vector<Finding> findings;
+    /// Tools of compute-sanitizer that report something about the first program, since its fault is the
+    /// lesson, although no finding asks them. The others find nothing, unless findings ask some.
+    std::vector<std::string> first_reports;
 
     /// What a finding says, and of which recording if it is not of the plain one: "kernels (recording
     /// `nvtx`)".
@@ -85,6 +89,25 @@ struct Case {
 
     /// "fixed / buggy >= 4", for a finding with a quotient.
     [[nodiscard]] std::string text_of(const Quotient& quotient) const;
+};
+
+/// A program beside the pair, with questions of its own: one that measures the roofs, for example.
+struct Companion {
+    Program program;
+    std::string says;  ///< what it is for
+    std::vector<std::string> needs;
+    std::vector<Finding> findings;  ///< what both sides expect is the same
+    /// Names in its view `roofs` of those that a roofline shows, the first one the one it is about.
+    std::vector<std::string> bandwidths, computes;
+};
+
+/// Points of the chapter's roofline: a query whose rows are name, FLOP, bytes and seconds of one.
+struct PointQuery {
+    std::string exercise;                    ///< whose evidence; "" for the pair
+    std::size_t side = 0;                    ///< which of the case's two programs
+    std::size_t bandwidth = 0, compute = 0;  ///< the companion's roofs that the points are held against
+    std::optional<std::string> range;
+    std::string sql;
 };
 
 struct Exercise {
@@ -101,7 +124,8 @@ struct Exercise {
 /// A question whose right answer is computed from evidence.
 struct Question {
     std::string id, asks, look;  ///< `look`: where on the timeline to find it, shown after a wrong answer
-    std::string exercise;        ///< whose evidence; "" for the pair
+    std::string exercise;        ///< whose evidence; "" for the pair, or for a companion
+    std::string companion;       ///< whose evidence, if it is a companion's
     std::size_t side = 0;        ///< which of the case's two programs
     std::string recording;       ///< the recording it is asked of; "" for the plain one
     std::optional<std::string> range;
@@ -119,14 +143,25 @@ struct Chapter {
     int minutes = 0;
     bool draft = false;  ///< not all of it has been recorded on a GPU, so what it says is not proven yet
     std::vector<std::string> objectives, needs;
+    std::string headline;  ///< the finding of the pair that the course's table of chapters shows; "" if none
     Case pair;
+    std::vector<Companion> companions;
     std::vector<Exercise> exercises;
+    std::vector<PointQuery> points;
     std::vector<Question> quiz;
 
     [[nodiscard]] const Exercise* exercise(const std::string& name) const;
+    [[nodiscard]] const Companion* companion(const std::string& name) const;
 
-    /// The program whose evidence a question of the quiz is about.
+    /// The companion that measures roofs; null if there is none.
+    [[nodiscard]] const Companion* measures_roofs() const;
+
+    /// The minutes of all exercises together.
+    [[nodiscard]] int exercise_minutes() const;
+
+    /// The program whose evidence a question of the quiz, or a point of the roofline, is about.
     [[nodiscard]] Program program_of(const Question& asked) const;
+    [[nodiscard]] const Program& program_of(const PointQuery& points) const;
 };
 
 /// A committed answer to an exercise that must be rejected.

@@ -170,6 +170,7 @@ std::string Course::shown(const fs::path& path) const {
 
 std::vector<Program> all_programs(const Course& course, const Chapter& chapter) {
     std::vector<Program> all(chapter.pair.programs.begin(), chapter.pair.programs.end());
+    for (const Companion& c : chapter.companions) all.push_back(c.program);
     for (const Exercise& e : chapter.exercises)
         all.insert(all.end(), e.programs.programs.begin(), e.programs.programs.end());
     for (const WrongAnswer& wrong : read_wrong_answers(course.root(), chapter)) all.push_back(wrong.program);

@@ -62,7 +62,7 @@ class Course {
     std::filesystem::path root_;
 };
 
-/// Every program of a chapter: the pair, starters and solutions, wrong answers.
+/// Every program of a chapter: the pair, companions, starters and solutions, wrong answers.
 [[nodiscard]] std::vector<Program> all_programs(const Course& course, const Chapter& chapter);
 
 /// "NVIDIA H200" -> "h200", "NVIDIA GeForce RTX 4090" -> "rtx-4090".

@@ -24,6 +24,7 @@ Expectation read_expectation(TomlReader& toml, const std::string& key) {
 
 /// "fixed_over_buggy" or "buggy_over_fixed", if the finding compares the two programs.
 std::optional<Quotient> read_quotient(TomlReader& toml, const SideNames& sides) {
+    if (sides == kCompanion) return std::nullopt;
     for (std::size_t over = 0; over < 2; ++over) {
         const std::string key = fmt::format("{}_over_{}", sides[1 - over], sides[over]);
         if (toml.has(key)) return Quotient{over, read_expectation(toml, key)};

@@ -27,9 +27,9 @@ bool mentions(const std::string& sql, std::string_view word) {
 
 /// What the trace views need; the tables PROGRAM, NCU_METRICS and SANITIZER_REPORTS can do without nsys.
 bool needs_trace(const std::string& sql, const std::string& metric, const std::optional<std::string>& range) {
-    constexpr std::string_view kOfTrace[] = {"kernels",     "copies", "sets",           "api_calls",
-                                             "syncs",       "ranges", "graph_launches", "gpu_metrics",
-                                             "NVTX_EVENTS", "CUPTI_"};
+    constexpr std::string_view kOfTrace[] = {"kernels",     "copies",      "sets",           "api_calls",
+                                             "syncs",       "ranges",      "graph_launches", "graph_runs",
+                                             "gpu_metrics", "NVTX_EVENTS", "CUPTI_"};
     // NSYS_RUN counts kernels itself, also where there is no report.
     if (mentions(sql, "NSYS_RUN") && !range) return false;
     return !metric.empty() || range || std::any_of(std::begin(kOfTrace), std::end(kOfTrace), [&](auto word) {
@@ -52,27 +52,6 @@ std::string tool_not_run(const Evidence& evidence, const std::string& sql) {
     }
     return named || any ? "" : "compute-sanitizer";
 }
-
-/// The views, narrowed for as long as this lives, whatever happens to the query meanwhile.
-class NarrowedViews {
-  public:
-    NarrowedViews(const Database& database, const std::optional<std::string>& range)
-        : database_(database), narrowed_(range.has_value()) {
-        if (range) narrow_views(database_, *range);
-    }
-    NarrowedViews(const NarrowedViews&) = delete;
-    NarrowedViews& operator=(const NarrowedViews&) = delete;
-    ~NarrowedViews() {
-        try {
-            if (narrowed_) widen_views(database_);
-        } catch (const Error&) {  // no memory for a few views; the next query will say so
-        }
-    }
-
-  private:
-    const Database& database_;
-    bool narrowed_;
-};
 
 Measured measure_sql(const Evidence& evidence, const std::string& sql,
                      const std::optional<std::string>& range) {
@@ -197,6 +176,15 @@ std::vector<FindingRow> judge_case(const Case& both, const Evidence& first, cons
             row.verdict = worse(row.verdict, row.quotient->verdict);
         }
         rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::vector<FindingRow> judge_companion(const Companion& companion, const Evidence& evidence) {
+    std::vector<FindingRow> rows;
+    for (const Finding& finding : companion.findings) {
+        const Judged judged = judge_finding(evidence, finding, 0);
+        rows.push_back({&finding, {judged, judged}, {}, judged.verdict});
     }
     return rows;
 }

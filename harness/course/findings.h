@@ -48,6 +48,9 @@ struct FindingRow {
 [[nodiscard]] std::vector<FindingRow> judge_case(const Case& both, const Evidence& first,
                                                  const Evidence& second);
 
+/// A companion's findings. Their verdicts are of its one program: both sides of a row are the same.
+[[nodiscard]] std::vector<FindingRow> judge_companion(const Companion& companion, const Evidence& evidence);
+
 /// fail before inconclusive before not_run before pass.
 [[nodiscard]] Verdict worse(Verdict a, Verdict b);
 

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/parallel.h"
 #include "core/process.h"
 #include "core/text.h"
 #include "course/ncu_runner.h"
@@ -133,6 +134,18 @@ std::string gpu_of_kernels(const RunRecord& record) {
     return "";
 }
 
+/// All tools that findings ask, at once: times mean nothing under the sanitizer.
+void run_sanitizers(const Program& program, const fs::path& binary, const Announce& announce,
+                    RunRecord& record) {
+    const std::vector<std::string>& tools = program.sanitizers;
+    const Announce announce_in_turn = in_turn(announce);
+    std::vector<SanitizerOutput> outputs(tools.size());
+    for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
+        outputs[i] = run_sanitizer(tools[i], binary, program.check_arguments, announce_in_turn);
+    });
+    for (std::size_t i = 0; i < tools.size(); ++i) record.sanitizer[tools[i]] = std::move(outputs[i].reports);
+}
+
 Provenance provenance_of(const Program& program, const RunRecord& record, const fs::path& binary) {
     Provenance p{{"date", utc_now()},
                  {"program", program.source.string()},
@@ -169,6 +182,11 @@ std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path&
                                       const Program& program, bool sample_gpu) {
     std::vector<std::string> words = nsys_command(nsys_path, report);
     std::vector<std::string> more = program.recording.nsys_options;
+    // nsys takes an option once: a recording's own value stands in place of the course's.
+    for (const std::string& own : more)
+        std::erase_if(words, [&](const std::string& word) {
+            return word.starts_with("--") && word.substr(0, word.find('=')) == own.substr(0, own.find('='));
+        });
     if (sample_gpu && !program.gpu_metrics.empty()) more.insert(more.begin(), "--gpu-metrics-devices=all");
     words.insert(words.end() - 2, more.begin(), more.end());  // the report's name stays last
     return words;
@@ -226,18 +244,14 @@ RunRecord record_program(const Program& program, const fs::path& binary, const R
     record.gpu_metrics = program.gpu_metrics;
     const bool further = !program.recording.name.empty();  // the plain recording has seen the rest
     if (!further) run_alone(program, binary, announce, record);
-    if (nsys()) run_nsys(program, binary, options, announce, record);
+    if (nsys() && program.traced) run_nsys(program, binary, options, announce, record);
     if (!further && ncu() && !program.ncu_metrics.empty())
         tool_step("ncu", program, [&] {
             const fs::path report = fs::path(options.report).replace_extension(".ncu-rep");
             record.ncu = run_ncu(program, binary, report, options.for_publication, announce);
         });
     if (!further && compute_sanitizer())
-        for (const std::string& tool : program.sanitizers)
-            tool_step("compute-sanitizer", program, [&] {
-                record.sanitizer[tool] =
-                    run_sanitizer(tool, binary, program.check_arguments, announce).reports;
-            });
+        tool_step("compute-sanitizer", program, [&] { run_sanitizers(program, binary, announce, record); });
     record.provenance = provenance_of(program, record, binary);
     return record;
 }

@@ -4,6 +4,7 @@
 
 #include "core/files.h"
 #include "core/text.h"
+#include "evidence/output_views.h"
 #include "evidence/trace_reader.h"
 #include "evidence/views.h"
 
@@ -33,6 +34,7 @@ Evidence Evidence::open(const fs::path& path) {
             evidence.provenance_[row.text(0)] = row.text(1);
     evidence.has_trace_ = evidence.provenance_.empty() || evidence.was_run("nsys");
     if (evidence.has_trace_) create_views(database);
+    create_output_views(database);
     return evidence;
 }
 

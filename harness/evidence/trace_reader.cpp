@@ -25,12 +25,15 @@ class Names {
         const auto [at, is_new] = index_of_id_.try_emplace(id, 0);
         if (is_new) {
             text_.reset();
-            const std::string name = text_.bind(1, id).next() ? text_.text(0) : "";
-            const auto [known, is_new_name] = index_of_name_.try_emplace(name, names_.size());
-            if (is_new_name) names_.push_back(name);
-            at->second = known->second;
+            at->second = index_of(text_.bind(1, id).next() ? text_.text(0) : "");
         }
         return at->second;
+    }
+
+    int64_t index_of(const std::string& name) {
+        const auto [known, is_new] = index_of_name_.try_emplace(name, names_.size());
+        if (is_new) names_.push_back(name);
+        return known->second;
     }
 
   private:
@@ -65,6 +68,12 @@ void read_kernels(const Database& database, Trace& trace) {
     while (row.next())
         trace.kernels.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
                                  row.integer(4), row.integer(5), names.index_of(row.integer(6))});
+    // A graph recorded as a whole keeps its kernels to itself. It counts as one, or the GPU would seem idle.
+    Statement run =
+        database.prepare("SELECT start, end, stream, device, correlation, process FROM all_graph_runs");
+    while (run.next())
+        trace.kernels.push_back({run.integer(0), run.integer(1), run.integer(2), run.integer(3),
+                                 run.integer(4), run.integer(5), names.index_of("CUDA graph as a whole")});
     check_and_sort(trace.kernels, database, "kernel");
 }
 

@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kKernelTable = "CUPTI_ACTIVITY_KIND_KERNEL";
 constexpr const char* kCopyTable = "CUPTI_ACTIVITY_KIND_MEMCPY";
 constexpr const char* kSetTable = "CUPTI_ACTIVITY_KIND_MEMSET";
+constexpr const char* kGraphTable = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 constexpr const char* kApiTable = "CUPTI_ACTIVITY_KIND_RUNTIME";
 constexpr const char* kGlobalPid = "& ~0xFFFFFF";  ///< a globalTid without its thread is the globalPid
 
@@ -178,6 +179,15 @@ void create_base_views(const Database& database) {
                  {"bytes", "t.bytes", "bytes"},
                  {"value", "t.value", "value"},
                  {"to_kind", memory_kind(database, "memKind"), "memKind", "NULL"}});
+    create_view(database, "graph_runs", kGraphTable,
+                {{"start", "t.start", "start"},
+                 {"end", "t.end", "end"},
+                 {"duration", "t.end - t.start", "end"},
+                 {"stream", "t.streamId", "streamId"},
+                 {"device", "t.deviceId", "deviceId"},
+                 {"correlation", "t.correlationId", "correlationId"},
+                 {"process", "t.globalPid", "globalPid"},
+                 {"graph", "t.graphId", "graphId", "NULL"}});
     // cudaLaunchKernel_v7000 -> cudaLaunchKernel: the suffix says which version of the entry point was
     // called. So does _ptsz or _ptds in front of it, where each thread has a default stream of its own.
     database.execute(
@@ -260,7 +270,7 @@ void create_range_view(const Database& database) {
 void create_front_views(const Database& database, bool narrow) {
     const char* const condition =
         narrow ? "(w.process, w.correlation) IN (SELECT process, correlation FROM narrowed)" : "1";
-    for (const char* view : {"kernels", "copies", "sets", "api_calls"})
+    for (const char* view : {"kernels", "copies", "sets", "graph_runs", "api_calls"})
         database.execute(fmt::format(
             "DROP VIEW IF EXISTS temp.{0}; CREATE TEMP VIEW {0} AS SELECT * FROM all_{0} w WHERE {1}", view,
             condition));
@@ -311,7 +321,8 @@ void project_ranges(const Database& database) {
         "w.end "
         "FROM (SELECT process, correlation, start, end FROM all_kernels UNION ALL "
         "SELECT process, correlation, start, end FROM all_copies UNION ALL "
-        "SELECT process, correlation, start, end FROM all_sets) w "
+        "SELECT process, correlation, start, end FROM all_sets UNION ALL "
+        "SELECT process, correlation, start, end FROM all_graph_runs) w "
         "JOIN calls c ON c.process = w.process AND c.correlation = w.correlation;"
         "CREATE INDEX IF NOT EXISTS temp.launched_by_call ON launched (process, called);");
 }
@@ -333,6 +344,18 @@ void narrow_views(const Database& database, const std::string& range) {
 void widen_views(const Database& database) {
     create_front_views(database, false);
     database.execute("DELETE FROM temp.narrowed");  // dropping it would fail while a query is open
+}
+
+NarrowedViews::NarrowedViews(const Database& database, const std::optional<std::string>& range)
+    : database_(database), narrowed_(range.has_value()) {
+    if (range) narrow_views(database_, *range);
+}
+
+NarrowedViews::~NarrowedViews() {
+    try {
+        if (narrowed_) widen_views(database_);
+    } catch (const Error&) {  // no memory for a few views; the next query will say so
+    }
 }
 
 std::vector<std::string> capture_problems(const Database& database) {

@@ -23,10 +23,15 @@
 //
 //   graph_launches  start end duration process thread correlation
 //
+//   graph_runs      start end duration stream device correlation process graph
+//                   (runs of graphs as a whole, where nsys recorded no kernels of graphs:
+//                   --cuda-graph-trace=graph)
+//
 //   gpu_metrics     time device name value
 //                   (samples of the GPU's counters; a rate such as "Tensor Active [Throughput %]" in percent)
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "evidence/database.h"
@@ -47,6 +52,20 @@ void narrow_views(const Database& database, const std::string& range);
 
 /// Undoes narrow_views.
 void widen_views(const Database& database);
+
+/// The views, narrowed to the ranges of this name for as long as this lives, whatever happens to a query
+/// meanwhile; as they are if there is none.
+class NarrowedViews {
+  public:
+    NarrowedViews(const Database& database, const std::optional<std::string>& range);
+    NarrowedViews(const NarrowedViews&) = delete;
+    NarrowedViews& operator=(const NarrowedViews&) = delete;
+    ~NarrowedViews();
+
+  private:
+    const Database& database_;
+    bool narrowed_;
+};
 
 /// SQL condition on a row of DIAGNOSTIC_EVENT: does it say that something is missing from the capture?
 inline constexpr const char* kSaysLoss =

@@ -8,7 +8,10 @@
 #include "core/table.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
+#include "draw/roofline_svg.h"
 #include "draw/svg.h"
+#include "lab/companions.h"
+#include "lab/verification.h"
 
 namespace lab {
 
@@ -56,7 +59,63 @@ std::string asserted(const Case& both, const FindingRow& row) {
     return f.asserted() ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text) : "shown only";
 }
 
+/// A value with its unit; a share needs none.
+std::string with_unit(const Finding& finding, const Measured& value) {
+    return value.text() + (finding.unit.empty() || finding.unit == "share" ? "" : " " + finding.unit);
+}
+
+/// The run of a companion; nothing while a draft lacks it.
+std::optional<CompanionRun> recorded_companion(const Place& place, const Companion& companion) {
+    if (chapter_of(place).draft && !is_recorded(place.course, {companion.program})) return std::nullopt;
+    CompanionRun run = companion_run(place.course, companion, false);
+    if (!run.evidence) throw Error(run.missing, kFindingFailed);
+    return run;
+}
+
+std::string measured_companion(const Place& place, const std::string& name) {
+    const Companion* const companion = chapter_of(place).companion(name);
+    if (!companion)
+        throw Error(fmt::format("{}: {} has no companion '{}'", place.course.shown(place.file),
+                                chapter_of(place).id, name));
+    const auto run = recorded_companion(place, *companion);
+    if (!run) return kNotRecorded;
+    using Align = Table::Align;
+    Table table({"finding", "found", "asserted"}, {Align::left, Align::right, Align::left});
+    for (const FindingRow& row : run->rows) {
+        const Finding& f = *row.finding;
+        table.add({f.says, with_unit(f, row.sides[0].measured),
+                   f.asserted() ? fmt::format("`{}`", f.expect[0]->text) : "shown only"});
+    }
+    return table.markdown() + "\n*" + run->label + "*\n";
+}
+
+std::string roofline(const Place& place, const std::string& argument, Outputs& outputs) {
+    const Chapter& chapter = chapter_of(place);
+    const Companion* const companion = chapter.measures_roofs();
+    if (!companion)
+        throw Error(fmt::format("{}: {} has no companion that measures roofs", place.course.shown(place.file),
+                                chapter.id));
+    const std::string exercise = argument.rfind("exercise ", 0) == 0 ? trim(argument.substr(9)) : "";
+    if (!argument.empty() && !chapter.exercise(exercise))
+        throw Error(fmt::format("{}: a roofline is of nothing more, or of 'exercise NAME', not of '{}'",
+                                place.course.shown(place.file), argument));
+    auto run = recorded_companion(place, *companion);
+    if (!run) return kNotRecorded;
+    const ShownRoofline shown =
+        shown_roofline(place.course, chapter, exercise, std::move(*run->evidence), false);
+    if (!shown.evidence.left_out.empty() && !chapter.draft)
+        throw Error(fmt::format("{}: {}", place.course.shown(place.file), shown.evidence.left_out[0]),
+                    kFindingFailed);
+    outputs[place.file.parent_path() / "roofline.svg"] = roofline_svg(shown.picture);
+    const std::string points = shown.picture.points.empty() ? "" : points_markdown(shown) + "\n";
+    return fmt::format(
+        "![Roofline on logarithmic axes: measured roofs, theoretical ones dashed, a labelled point for each "
+        "kernel](roofline.svg)\n\n{}\n{}*{}*\n",
+        roofs_markdown(shown, *companion), points, shown.evidence.label);
+}
+
 std::string measured(const Place& place, const std::string& argument) {
+    if (argument.rfind("companion ", 0) == 0) return measured_companion(place, trim(argument.substr(10)));
     const Case& both = asked_of(place, argument).both;
     if (lacks_evidence(place, both)) return kNotRecorded;
     const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
@@ -65,11 +124,8 @@ std::string measured(const Place& place, const std::string& argument) {
                 {Align::left, Align::right, Align::right, Align::left});
     for (const FindingRow& row : judge_case(both, evidence.sides[0], evidence.sides[1])) {
         const Finding& f = *row.finding;
-        const auto cell = [&](std::size_t side) {
-            return row.sides[side].measured.text() +
-                   (f.unit.empty() || f.unit == "share" ? "" : " " + f.unit);
-        };
-        table.add({both.said_by(f), cell(0), cell(1), asserted(both, row)});
+        table.add({both.said_by(f), with_unit(f, row.sides[0].measured), with_unit(f, row.sides[1].measured),
+                   asserted(both, row)});
     }
     std::string recordings;
     for (const std::string& recording : both.recordings_in_use())
@@ -175,18 +231,12 @@ bool ends_a_sentence(const std::string& title) {
     return !title.empty() && (title.back() == '?' || title.back() == '.');
 }
 
-int minutes_of_exercises(const Chapter& chapter) {
-    int minutes = 0;
-    for (const Exercise& e : chapter.exercises) minutes += e.minutes;
-    return minutes;
-}
-
 /// How long a chapter takes, and what to know before one that is a draft.
 std::string status(const Place& place) {
     const Chapter& chapter = chapter_of(place);
     std::string text =
         fmt::format("{} minutes for the case and its questions; the {} exercises take {} minutes more.\n{}\n",
-                    chapter.minutes, chapter.exercises.size(), minutes_of_exercises(chapter),
+                    chapter.minutes, chapter.exercises.size(), chapter.exercise_minutes(),
                     chapter.draft ? "A GPU is needed." : "A GPU is needed only to see it live.");
     if (chapter.draft)
         text +=
@@ -196,17 +246,31 @@ std::string status(const Place& place) {
     return text;
 }
 
+/// What the fix changes, in one line: the finding that chapter.toml names as the headline.
+std::string headline(const Course& course, const Chapter& chapter) {
+    const auto& programs = chapter.pair.programs;
+    if (chapter.draft && !is_recorded(course, {programs.begin(), programs.end()})) return "not recorded yet";
+    if (chapter.headline.empty()) return "";
+    const CaseEvidence evidence = obtain(course, chapter.pair, Source::recorded, kQuietly);
+    for (const FindingRow& row : judge_case(chapter.pair, evidence.sides[0], evidence.sides[1]))
+        if (row.finding->id == chapter.headline)
+            return fmt::format("{}: **{} → {}** ({})", row.finding->says, row.sides[0].measured.text(),
+                               with_unit(*row.finding, row.sides[1].measured),
+                               evidence.sides[0].provenance().at("gpu"));
+    return "";
+}
+
 std::string chapter_table(const Course& course, const fs::path& file) {
-    Table table({"chapter", "case", "minutes", "exercises"},
-                {Table::Align::left, Table::Align::left, Table::Align::right, Table::Align::left});
+    Table table({"chapter", "case", "on the GPU, buggy → fixed", "minutes"},
+                {Table::Align::left, Table::Align::left, Table::Align::left, Table::Align::right});
     for (const Chapter& chapter : course.chapters()) {
         const fs::path link =
             (course.root() / chapter.folder / "README.md").lexically_relative(file.parent_path());
         table.add({fmt::format("[{}]({}){}", chapter.id, link.string(), chapter.draft ? " (a draft)" : ""),
                    fmt::format("**{}{}** {}", chapter.title, ends_a_sentence(chapter.title) ? "" : ".",
                                chapter.question),
-                   std::to_string(chapter.minutes),
-                   fmt::format("{}, {} minutes", chapter.exercises.size(), minutes_of_exercises(chapter))});
+                   headline(course, chapter),
+                   fmt::format("{} + {}", chapter.minutes, chapter.exercise_minutes())});
     }
     return table.markdown();
 }
@@ -230,12 +294,15 @@ std::string block_text(const Place& place, const std::string& kind, const std::s
                        Outputs& outputs) {
     if (kind == "measured") return measured(place, argument);
     if (kind == "figure") return figure(place, argument, outputs);
+    if (kind == "roofline") return roofline(place, argument, outputs);
     if (kind == "report") return report(place, argument);
     if (kind == "diff") return difference(place, argument);
     if (kind == "status") return status(place);
     if (kind == "exercises") return exercise_table(place);
     if (kind == "output") return output_of(place, argument);
     if (kind == "help") return manuals_markdown(place.manuals);
+    if (kind == "verification")
+        return verification_markdown(place.course, read_verification(verification_file(place.course)));
     return chapter_table(place.course, place.file);
 }
 

@@ -8,6 +8,10 @@
 //   of
 //                                             the ranges on the GPU, in F
 //   <!-- figure: exercise NAME ... -->        the same for an exercise
+//   <!-- measured: companion NAME -->         the findings of a companion
+//   <!-- roofline: -->                        the chapter's roofline, in roofline.svg beside the page, and
+//                                             its numbers in two tables
+//   <!-- roofline: exercise NAME -->          that of an exercise
 //   <!-- report: pair buggy memcheck -->      the first report of a tool of compute-sanitizer, in its own
 //   words
 //   <!-- diff: buggy.cu fixed.cu -->          what changes between two files
@@ -16,6 +20,7 @@
 //   <!-- exercises: -->                       the table of the chapter's exercises
 //   <!-- chapters: -->                        the table of chapters
 //   <!-- help: -->                            the pages of all commands
+//   <!-- verification: -->                    what `lab verify --save` found
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
 #pragma once
@@ -42,8 +47,8 @@ struct Place {
     const Manuals& manuals;          ///< the pages of the commands
 };
 
-inline constexpr std::array kBlockKinds{"measured", "figure",    "report",   "diff", "output",
-                                        "status",   "exercises", "chapters", "help"};
+inline constexpr std::array kBlockKinds{"measured", "figure",    "roofline", "report",       "diff", "output",
+                                        "status",   "exercises", "chapters", "verification", "help"};
 
 /// What stands in a block of a page; figures are added to the outputs. An Error names the page and what is
 /// wrong.

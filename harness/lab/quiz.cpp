@@ -54,6 +54,10 @@ void print_question(const Chapter& chapter, const Question& question, std::size_
 void print_look(const Course& course, const Question& question, const QuizEvidence& evidence) {
     const std::string range = question.range ? fmt::format(" --range '{}'", *question.range) : "";
     const std::string file = course.shown(evidence.path);
+    if (!evidence.evidence.has_trace()) {  // of a companion that only prints
+        fmt::print("   {} {}\n", red("not so."), paragraph(question.look, 3));
+        return;
+    }
     fmt::print("   {} {}\n     ./lab timeline {}{}\n     ./lab analyze {}{}\n", red("not so."),
                paragraph(question.look, 3), file, range, file, range);
 }

@@ -29,20 +29,26 @@ bool is_recorded_and_fresh(const Course& course, const Program& program) {
 
 std::vector<Wanted> programs_of(const Course& course, const Chapter& chapter, const std::string& exercise) {
     std::vector<Wanted> all;
-    const auto add = [&](const Program& program, const Case& both, bool keep_report) {
+    const auto add = [&](const Program& program, const std::vector<std::string>& needs, bool keep_report) {
         for (const Program& recorded : all_recordings(program))
-            all.push_back({recorded, both.needs, keep_report && recorded.recording.name.empty()});
+            all.push_back({recorded, needs, keep_report && recorded.recording.name.empty()});
     };
-    if (exercise.empty())
-        for (const Program& p : chapter.pair.programs) add(p, chapter.pair, true);
+    if (exercise.empty()) {
+        for (const Program& p : chapter.pair.programs) add(p, chapter.pair.needs, true);
+        for (const Companion& c : chapter.companions) add(c.program, c.needs, false);
+    }
     for (const Exercise& e : chapter.exercises)
         if (exercise.empty() || e.name == exercise)
-            for (const Program& p : e.programs.programs) add(p, e.programs, false);
+            for (const Program& p : e.programs.programs) add(p, e.programs.needs, false);
     for (const WrongAnswer& w : read_wrong_answers(course.root(), chapter))
         if (exercise.empty() || w.exercise == exercise)
-            add(w.program, chapter.exercise(w.exercise)->programs, false);
+            add(w.program, chapter.exercise(w.exercise)->programs.needs, false);
     return all;
 }
+
+/// ncu writes the program's folder into its report. A copy of the course here tells nothing about the
+/// machine.
+const char* const kNamelessFolder = "/course";
 
 /// Puts the reports of a run beside its evidence, but for those that would weigh down the repository, or that
 /// name a folder of this machine.
@@ -55,14 +61,19 @@ void keep_reports(const Course& course, const fs::path& report, const fs::path& 
             fs::remove(kept);  // it would be of another run
             continue;
         }
-        const bool names_a_folder = read_file(made).find(course.root().string()) != std::string::npos;
+        const bool names_a_folder = course.root() != kNamelessFolder &&
+                                    read_file(made).find(course.root().string()) != std::string::npos;
         if (fs::file_size(made) < kMostBytes && !names_a_folder) {
             replace_file(made, kept);
             continue;
         }
         fs::remove(kept);
-        fmt::print("{} is not kept: {}\n", course.shown(kept),
-                   names_a_folder ? "it names the folder of the course on this machine" : "it is too large");
+        fmt::print(
+            "{} is not kept: {}\n", course.shown(kept),
+            names_a_folder
+                ? fmt::format("it names the folder of the course on this machine; record in a copy at {}",
+                              kNamelessFolder)
+                : "it is too large");
     }
 }
 

@@ -1,6 +1,8 @@
 // lab run CH[/EX]: both programs of a case side by side: findings, timelines, where to look next.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
@@ -9,9 +11,12 @@
 #include "core/text.h"
 #include "course/case_evidence.h"
 #include "draw/palette.h"
+#include "draw/roofline_svg.h"
+#include "draw/roofline_terminal.h"
 #include "draw/svg.h"
 #include "draw/terminal.h"
 #include "lab/command.h"
+#include "lab/companions.h"
 
 namespace lab {
 
@@ -78,6 +83,69 @@ void print_timelines(const std::vector<Timeline>& timelines) {
     }
 }
 
+void print_companion(const CompanionRun& run) {
+    fmt::print("\n{}  {}\n", bold(run.companion->program.name), run.companion->says);
+    if (!run.evidence) {
+        fmt::print("not shown: {}\n", run.missing);
+        return;
+    }
+    fmt::print("{}\n\n", run.label);
+    using Align = Table::Align;
+    Table table({"finding", "found", "expected", "verdict"},
+                {Align::left, Align::right, Align::left, Align::left});
+    for (const FindingRow& row : run.rows) {
+        const Finding& f = *row.finding;
+        table.add({f.says, with_unit(row.sides[0].measured.text(), f.unit),
+                   f.asserted() ? f.expect[0]->text : "shown, not asserted",
+                   f.asserted() ? verdict_mark(row.verdict) : ""});
+    }
+    fmt::print("{}", table.text(2, table_columns()));
+    for (const FindingRow& row : run.rows)
+        if (!row.sides[0].why.empty()) fmt::print("  {}: {}\n", row.finding->id, row.sides[0].why);
+}
+
+void print_roofline(const Course& course, const ShownRoofline& roofline, const std::string& id) {
+    fmt::print("\n{}\n", roofline_terminal(roofline.picture, terminal_columns(), 20, terminal_has_colour()));
+    for (const std::string& sentence : roofline.evidence.left_out)
+        fmt::print("not in the picture: {}\n", sentence);
+    const fs::path picture = course.build_folder() / "figures" / (id + ".roofline.svg");
+    write_file(picture, roofline_svg(roofline.picture));
+    fmt::print("picture  {}\n", course.shown(picture));
+}
+
+/// The companions of a chapter, or for an exercise the one whose roofs its points are under.
+std::vector<CompanionRun> companions_of(const Course& course, const Course::Chosen& chosen, bool live) {
+    std::vector<CompanionRun> runs;
+    const Chapter& chapter = chosen.chapter;
+    if (!chosen.exercise)
+        for (const Companion& companion : chapter.companions)
+            runs.push_back(companion_run(course, companion, live));
+    else if (std::any_of(chapter.points.begin(), chapter.points.end(),
+                         [&](const PointQuery& p) { return p.exercise == chosen.exercise->name; }))
+        runs.push_back(last_companion_run(course, *chapter.measures_roofs(), live));
+    return runs;
+}
+
+/// The roofline, if a companion was run that measures its roofs, or the reason why it cannot be drawn.
+struct RooflineOrReason {
+    std::optional<ShownRoofline> roofline;
+    std::string missing;
+};
+
+RooflineOrReason roofline_under(const Course& course, const Course::Chosen& chosen,
+                                std::vector<CompanionRun>& runs, bool live) {
+    const std::string exercise = chosen.exercise ? chosen.exercise->name : "";
+    for (CompanionRun& run : runs) {
+        if (run.companion != chosen.chapter.measures_roofs() || !run.evidence) continue;
+        try {
+            return {shown_roofline(course, chosen.chapter, exercise, std::move(*run.evidence), live), ""};
+        } catch (const Error& problem) {
+            return {std::nullopt, problem.what()};
+        }
+    }
+    return {};
+}
+
 Verdict worst_of(const std::vector<FindingRow>& rows) {
     Verdict worst = Verdict::pass;
     for (const FindingRow& row : rows) worst = worse(worst, row.verdict);
@@ -98,7 +166,12 @@ int run_case(const RunOptions& options) {
     const CaseEvidence evidence = obtain(course, both, source, announce_to_terminal);
     const std::vector<FindingRow> rows = judge_case(both, evidence.sides[0], evidence.sides[1]);
     const Sides sides = sides_of(both);
-    const int exit_code = exit_code_of(worst_of(rows));
+    std::vector<CompanionRun> companions = companions_of(course, chosen, evidence.live);
+    Verdict worst = worst_of(rows);
+    if (!chosen.exercise)
+        for (const CompanionRun& run : companions)
+            worst = worse(worst, run.evidence ? worst_of(run.rows) : Verdict::not_run);
+    const int exit_code = exit_code_of(worst);
     if (options.json) {
         nlohmann::ordered_json json{{"chapter", chosen.chapter.id}};
         if (chosen.exercise) json["exercise"] = chosen.exercise->name;
@@ -107,6 +180,9 @@ int run_case(const RunOptions& options) {
         json["gpu"] = gpu_name == evidence.sides[0].provenance().end() ? "unknown" : gpu_name->second;
         json["label"] = evidence.label;
         json["findings"] = to_json(rows, sides);
+        for (const CompanionRun& run : companions) json["companions"].push_back(to_json(run));
+        const RooflineOrReason under = roofline_under(course, chosen, companions, evidence.live);
+        if (under.roofline) json["roofline"] = to_json(*under.roofline);
         print_json(json);
         return exit_code;
     }
@@ -126,6 +202,11 @@ int run_case(const RunOptions& options) {
     for (std::size_t side = 0; side < 2; ++side)
         if (!evidence.reports[side].empty())
             fmt::print("report   {}  (nsys-ui opens it)\n", course.shown(evidence.reports[side]));
+    if (!chosen.exercise)
+        for (const CompanionRun& run : companions) print_companion(run);
+    const RooflineOrReason under = roofline_under(course, chosen, companions, evidence.live);
+    if (under.roofline) print_roofline(course, *under.roofline, both.id);
+    if (!under.missing.empty()) fmt::print("\nroofline none: {}\n", under.missing);
     fmt::print("next     {}\n", next_step(chosen));
     return exit_code;
 }

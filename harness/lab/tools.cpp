@@ -36,6 +36,8 @@ Program program_by_name(const Course& course, const std::string& name) {
     const std::string side = name.substr(slash + 1);
     for (const Program& program : programs)
         if (program.name == side) return program;
+    if (const Companion* companion = chosen.exercise ? nullptr : chosen.chapter.companion(side))
+        return companion->program;
     throw Error(fmt::format("{} has the programs {} and {}, not '{}'", name.substr(0, slash),
                             programs[0].name, programs[1].name, printable(side)));
 }

@@ -13,6 +13,8 @@
 #include "course/case_evidence.h"
 #include "course/grade.h"
 #include "course/quiz.h"
+#include "course/roofline_evidence.h"
+#include "draw/roofline_evidence.h"
 #include "evidence/views.h"
 
 namespace lab {
@@ -54,7 +56,8 @@ void check_question_is_sql(const Course& course, const std::string& id, const st
     const Evidence any = Evidence::open(course.root() / "harness/tests/samples/nsys_2025.3_fixed.sqlite");
     const bool of_our_tables =
         sql.find("NSYS_RUN") != std::string::npos || sql.find("NCU_METRICS") != std::string::npos ||
-        sql.find("SANITIZER_REPORTS") != std::string::npos || sql.find("PROGRAM") != std::string::npos;
+        sql.find("SANITIZER_REPORTS") != std::string::npos || sql.find("PROGRAM") != std::string::npos ||
+        sql.find("printed_json") != std::string::npos || sql.find("roofs") != std::string::npos;
     if (sql.empty() || of_our_tables) return;
     INFO(id, ": ", sql);
     project_ranges(any.database());
@@ -86,6 +89,41 @@ void check_findings(const Checked& checked, const Case& both) {
         INFO(both.id, " ", row.finding->id, ": ", row.quotient->why);
         CHECK(row.quotient->verdict == Verdict::pass);
     }
+}
+
+void check_companion(const Checked& checked, const Companion& companion) {
+    const Program& program = companion.program;
+    const std::string id = checked.chapter.id + "/" + program.name;
+    const auto asserted = std::count_if(companion.findings.begin(), companion.findings.end(),
+                                        [](const Finding& f) { return f.asserted(); });
+    INFO(id, " has no finding beside the program's own answer");
+    CHECK(asserted > 1);
+    if (may_skip(checked, {program})) {
+        for (const Finding& f : companion.findings)
+            check_question_is_sql(checked.course, id + " " + f.id, f.sql);
+        return;
+    }
+    CHECK(fs::file_size(checked.course.evidence_of(program)) < kMostBytes);
+    for (const FindingRow& row : judge_companion(companion, open_recorded(checked.course, program))) {
+        if (!row.finding->asserted()) continue;
+        INFO(id, " ", row.finding->id, ": ", row.sides[0].why);
+        CHECK(row.verdict == Verdict::pass);
+    }
+}
+
+/// Every query finds points, and all of them can be drawn under the roofs that were measured.
+void check_points(const Checked& checked) {
+    const Chapter& chapter = checked.chapter;
+    const Companion* const companion = chapter.measures_roofs();
+    if (!companion || may_skip(checked, {companion->program})) return;
+    RooflineEvidence evidence =
+        collect_points(checked.course, chapter, "", open_recorded(checked.course, companion->program), false);
+    for (const std::string& sentence : evidence.left_out) {
+        INFO(sentence);
+        CHECK(chapter.draft);
+        skipped() = true;
+    }
+    CHECK_NOTHROW(check(roofline_of(*companion, evidence)));
 }
 
 void check_starter_fails_as_stated(const Checked& checked, const Exercise& exercise) {
@@ -163,6 +201,13 @@ void check_pair(const std::string& id) {
     check_findings(checked, checked.chapter.pair);
     check_draft_is_one(checked);
     check_nothing_is_left_open(checked);
+}
+
+void check_companions(const std::string& id) {
+    const Checked checked(id);
+    REQUIRE_MESSAGE(!checked.chapter.companions.empty(), id, " has no companion");
+    for (const Companion& companion : checked.chapter.companions) check_companion(checked, companion);
+    check_points(checked);
 }
 
 void check_exercises(const std::string& id) {

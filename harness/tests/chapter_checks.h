@@ -11,6 +11,10 @@ namespace lab {
 /// Every finding of the pair holds, on both sides, on fresh evidence.
 void check_pair(const std::string& chapter);
 
+/// Every finding of every companion holds, on fresh evidence, and every query for points of the roofline
+/// finds some that can be drawn. A chapter without a companion fails the check.
+void check_companions(const std::string& chapter);
+
 /// For every exercise: the untouched starter fails for its stated reason and no other, the solution passes,
 /// and at least two wrong answers are rejected, each for its own reason. A chapter without exercises fails
 /// the check.

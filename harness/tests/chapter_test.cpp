@@ -169,6 +169,7 @@ TEST_CASE("chapter: the chapters of this course can be read") {
         if (fs::exists(entry.path() / "chapter.toml")) {
             const Chapter chapter = read_chapter(root, entry.path().filename().string());
             CHECK(chapter.pair.findings.size() > 1);
+            CHECK_FALSE(chapter.headline.empty());
             CHECK_NOTHROW((void)read_wrong_answers(root, chapter));
             ++chapters;
         }
@@ -321,6 +322,10 @@ TEST_CASE("chapter: words for ncu belong to metrics") {
     const Chapter chapter =
         ChapterFolder("minutes = 15", "minutes = 15\nncu_metrics = [\"m\"]\nncu = [\"-k\", \"add\"]").read();
     CHECK(chapter.exercises[0].programs.programs[0].ncu_options == std::vector<std::string>{"-k", "add"});
+}
+
+TEST_CASE("chapter: the headline is a finding of the pair") {
+    check_fails("minutes = 75", "minutes = 75\nheadline = \"chunks\"", "there is no finding 'chunks'");
 }
 
 TEST_CASE("chapter: a draft says so") {

@@ -31,6 +31,10 @@ class HandMadeExport {
         int64_t start, end, correlation;
         int64_t stream = 7, device = 0, process = 1, bytes = 1000, value = 0;
     };
+    struct GraphRow {
+        int64_t start, end, correlation;
+        int64_t stream = 7, device = 0, process = 1, graph = 1;
+    };
     struct CallRow {
         int64_t start, end, correlation;
         std::string name = "cudaLaunchKernel_v7000";
@@ -86,6 +90,12 @@ class HandMadeExport {
              "start, end, deviceId, streamId, correlationId, globalPid, value, bytes, memKind");
         insert("CUPTI_ACTIVITY_KIND_MEMSET", s.start, s.end, s.device, s.stream, s.correlation,
                global_process(s.process), s.value, s.bytes, number_in(kKinds, "DEVICE"));
+    }
+    void add(const GraphRow& g) {
+        need("CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+             "start, end, deviceId, contextId, streamId, correlationId, globalPid, graphId");
+        insert("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", g.start, g.end, g.device, 1, g.stream, g.correlation,
+               global_process(g.process), g.graph);
     }
     void add(const CallRow& c) {
         need("CUPTI_ACTIVITY_KIND_RUNTIME", "start, end, globalTid, correlationId, nameId, returnValue");

@@ -68,9 +68,9 @@ class() {
     try class "$handed_in"
     exits 0
     check 'nothing to warn of' test -z "$err"
-    check 'where Ada stands' grep -Eq '^ +Ada +0 of 6 +ch05/vector_add_pipeline +.*streams.* 1 +0 +0 of 13' <<<"$out"
-    check 'where Bo stands' grep -Eq '^ +Bo +0 of 6 +ch05/vector_add_pipeline +does-not-compile +2 ' <<<"$out"
-    check 'Cy is through' grep -Eq '^ +Cy +1 of 6 +0 of 13 +under 1 h' <<<"$out"
+    check 'where Ada stands' grep -Eq '^ +Ada +0 of [0-9]+ +ch05/vector_add_pipeline +.*streams.* 1 +0 +0 of [0-9]+' <<<"$out"
+    check 'where Bo stands' grep -Eq '^ +Bo +0 of [0-9]+ +ch05/vector_add_pipeline +does-not-compile +2 ' <<<"$out"
+    check 'Cy is through' grep -Eq '^ +Cy +1 of [0-9]+ +0 of [0-9]+ +under 1 h' <<<"$out"
     check 'the most checks on top' test "$(grep -Eo 'Ada|Bo|Cy' <<<"$out" | tr '\n' ' ')" = 'Bo Ada Cy '
     check 'how the exercise goes' grep -Eq 'ch05/vector_add_pipeline +1 +2 +0 ' <<<"$out"
 
@@ -117,7 +117,7 @@ END
 
     try class "$handed_in" --csv
     exits 0
-    check 'as CSV' grep -Eq '^Bo,0,6,ch05/vector_add_pipeline,does-not-compile,2,0,0,13,20[0-9TZ:-]+,0$' <<<"$out"
+    check 'as CSV' grep -Eq '^Bo,0,[0-9]+,ch05/vector_add_pipeline,does-not-compile,2,0,0,[0-9]+,20[0-9TZ:-]+,0$' <<<"$out"
     check 'nothing but CSV' test "$(wc -l <<<"$out")" -eq 4
     try class "$handed_in" --html "$page"
     exits 0

@@ -239,10 +239,10 @@ docs() {
 
 drafts() {
     topic='a draft'
-    local page=ch06_draft/README.md
-    cp -R ch05_streams ch06_draft
-    rm -r ch06_draft/evidence ch06_draft/*.svg
-    sed -i '1i draft = true' ch06_draft/chapter.toml
+    local page=ch09_draft/README.md
+    cp -R ch05_streams ch09_draft
+    rm -r ch09_draft/evidence ch09_draft/*.svg
+    sed -i '1i draft = true' ch09_draft/chapter.toml
     on nothing
     try list
     exits 0
@@ -250,18 +250,18 @@ drafts() {
     prints 'start with  ./lab run ch05'
     on no_gpu
     try doctor
-    prints 'ch06  a draft, not recorded yet; for live runs it lacks'
-    try run ch06
+    prints 'ch09  a draft, not recorded yet; for live runs it lacks'
+    try run ch09
     exits 77
-    says 'no run of ch06_draft/buggy.cu is recorded'
-    try quiz ch06
+    says 'no run of ch09_draft/buggy.cu is recorded'
+    try quiz ch09
     exits 77
     prints '13 of 13 questions are about runs that nobody has recorded yet'
-    prints './lab run ch06/missing_event'
-    try analyze ch06_draft/evidence/h200/fixed.sqlite
+    prints './lab run ch09/missing_event'
+    try analyze ch09_draft/evidence/h200/fixed.sqlite
     exits 2
     says 'A chapter that is a draft has not been recorded yet'
-    try check ch06/1
+    try check ch09/1
     exits 2
     try docs
     exits 0
@@ -270,10 +270,10 @@ drafts() {
     check 'the table of chapters says so' contains "$(<README.md)" '(a draft)'
     try docs --check
     exits 0
-    sed -i 1d ch06_draft/chapter.toml
+    sed -i 1d ch09_draft/chapter.toml
     try docs --check
     check 'what is no draft needs its evidence' test "$status" -ne 0
-    rm -r ch06_draft
+    rm -r ch09_draft
     "$lab" docs >/dev/null
 }
 

@@ -110,7 +110,26 @@ verify() {
     prints 'ch05_streams/fixed.cu racecheck'
     prints 'lost_tail.cu is rejected for answer'
     prints_no '✗'
-    check 'says what passed, line by line' test "$(count '✓ pass' "$out")" -ge 80
+    prints 'ch05_streams/exercises/4_missing_event/starter.cu synccheck'
+    check 'says what passed, line by line' test "$(count '✓ pass' "$out")" -ge 110
+    check 'keeps nothing unasked' test ! -e docs/verification.json
+    try verify ch05 --save
+    exits 0
+    prints 'kept in docs/verification.json; ./lab docs makes the page'
+    check 'keeps each claim' test "$(grep -c '"verdict": "pass"' docs/verification.json)" -ge 110
+    try docs
+    exits 0
+    check 'the page has them' grep -q '0 failed, 0 not run' docs/verification.md
+    check 'and where they are from' grep -q 'live · NVIDIA H200' docs/verification.md
+    check 'and none is stale' test -z "$(grep -F 'Stale' docs/verification.md)"
+    sed -i '0,/^starter_fails/s//starter_reports = ["racecheck"]\nstarter_fails/' ch05_streams/chapter.toml
+    try verify ch05
+    exits 1
+    prints '✗ fail  ch05_streams/exercises/1_vector_add_pipeline/starter.cu racecheck, which must report: it reports nothing'
+    sed -i '/^starter_reports/d' ch05_streams/chapter.toml
+    try docs --check
+    rm docs/verification.json
+    try docs
     mode whole compute-sanitizer errors
     try verify ch05
     exits 1
@@ -126,7 +145,7 @@ verify() {
     if try_without compute-sanitizer verify ch05; then
         exits 77
         prints '- not run  ch05_streams/fixed.cu memcheck: compute-sanitizer is not here'
-        check 'what was not run is not passed' grep -Eq '^[0-9]+ passed, 0 failed, 28 not run' <<<"$out"
+        check 'what was not run is not passed' grep -Eq '^[0-9]+ passed, 0 failed, 56 not run' <<<"$out"
     else
         skip 'compute-sanitizer is here and cannot be hidden'
     fi

@@ -2,10 +2,13 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "course/findings.h"
 #include "course/grade.h"
+#include "course/recorder.h"
 #include "hand_made_export.h"
 
 using namespace lab;
@@ -103,6 +106,23 @@ TEST_CASE("recordings: a finding is asked of the recording that it names") {
     CHECK(missing.why == "the recording 'nvtx' was not made");
 }
 
+TEST_CASE("recordings: nsys takes an option once, and a recording's own value is the one") {
+    Program program;
+    const auto words = [&] { return nsys_command("nsys", "r.nsys-rep", program, false); };
+    const auto given = [&](const char* word) {
+        const auto all = words();
+        return std::count(all.begin(), all.end(), word);
+    };
+    const std::size_t usual = words().size();
+    program.recording.nsys_options = {"--cuda-graph-trace=graph:host-only", "--delay=2"};
+    CHECK(given("--cuda-graph-trace=node") == 0);
+    CHECK(given("--cuda-graph-trace=graph:host-only") == 1);
+    CHECK(words().size() == usual + 1);
+    CHECK(words().back() == "r.nsys-rep");
+    program.recording.nsys_options = {"--cuda-graph=x"};  // another option, whose name begins alike
+    CHECK(given("--cuda-graph-trace=node") == 1);
+}
+
 TEST_CASE("recordings: a capture that never began is told, and asks about its trace are not run") {
     Recorded recorded;
     const Evidence nothing = recorded.of_nothing("No reports were generated");
@@ -113,9 +133,22 @@ TEST_CASE("recordings: a capture that never began is told, and asks about its tr
     CHECK(number(ask("SELECT kernels FROM NSYS_RUN")) == 0);
     CHECK(std::get<std::string>(*ask("SELECT said FROM NSYS_RUN").value) == "No reports were generated");
     CHECK(std::get<std::string>(*ask("SELECT options FROM NSYS_RUN").value) == "--capture-range=nvtx");
-    const Measured trace = ask("SELECT COUNT(*) FROM kernels");
-    CHECK_FALSE(trace.was_run);
-    CHECK(trace.missing == "nsys captured nothing of this program");
+    for (const char* sql : {"SELECT COUNT(*) FROM kernels", "SELECT COUNT(*) FROM graph_runs"}) {
+        const Measured trace = ask(sql);
+        CHECK_FALSE(trace.was_run);
+        CHECK(trace.missing == "nsys captured nothing of this program");
+    }
+}
+
+TEST_CASE("recordings: a graph as a whole is kept in evidence, and fills its time") {
+    Recorded recorded;
+    const Evidence evidence = recorded.of_export([](Made& made) {
+        made.launch(0, {.start = 5, .end = 15, .correlation = 1});
+        made.add(Made::CallRow{20, 22, 2, "cudaGraphLaunch_v10000"});
+        made.add(Made::GraphRow{25, 45, 2});
+    });
+    CHECK(number(measure(evidence, "SELECT duration FROM graph_runs", "", std::nullopt)) == 20);
+    CHECK(number(measure(evidence, "", "gpu_busy_share", std::nullopt)) == 0.75);
 }
 
 TEST_CASE("recordings: a report's kernels are counted beside it") {

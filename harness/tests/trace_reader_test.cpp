@@ -70,6 +70,23 @@ TEST_CASE("reader: every field of every record") {
     CHECK_FALSE(trace.ranges[0].crosses_threads);
 }
 
+TEST_CASE("reader: a graph recorded as a whole is GPU work like a kernel") {
+    const Trace trace = read_back([](Made& made) {
+        made.add(Made::KernelRow{40, 50, 2});
+        made.add(Made::GraphRow{10, 30, 1, 9, 1, 2});
+    });
+    REQUIRE(trace.kernels.size() == 2);
+    const Kernel& graph = trace.kernels[0];
+    CHECK(graph.start_ns == 10);
+    CHECK(graph.end_ns == 30);
+    CHECK(graph.stream == 9);
+    CHECK(graph.device == 1);
+    CHECK(graph.correlation == 1);
+    CHECK(graph.process == Made::global_process(2));
+    CHECK(trace.name_of(graph.name) == "CUDA graph as a whole");
+    CHECK(trace.name_of(trace.kernels[1].name) == "add");
+}
+
 TEST_CASE("reader: records come in time order, whatever the order of the file") {
     const Trace trace = read_back([](Made& made) {
         for (const int64_t start : {30, 10, 20}) {

@@ -50,8 +50,8 @@ std::string answer(const Database& database, const std::string& sql) {
 
 using Made = HandMadeExport;
 
-constexpr const char* kViews[] = {"kernels", "copies", "sets",          "api_calls",
-                                  "syncs",   "ranges", "graph_launches"};
+constexpr const char* kViews[] = {"kernels", "copies", "sets",           "api_calls",
+                                  "syncs",   "ranges", "graph_launches", "graph_runs"};
 
 }  // namespace
 
@@ -71,7 +71,8 @@ TEST_CASE("a real export has every column that questions may use") {
           "SELECT start, end, duration, process, thread, correlation, name, result FROM api_calls",
           "SELECT start, end, duration, process, thread, name FROM syncs",
           "SELECT id, start, end, duration, process, thread, name, domain, gpu_start, gpu_end FROM ranges",
-          "SELECT start, end, duration, process, thread, correlation FROM graph_launches"})
+          "SELECT start, end, duration, process, thread, correlation FROM graph_launches",
+          "SELECT start, end, duration, stream, device, correlation, process, graph FROM graph_runs"})
         CHECK_NOTHROW((void)database.prepare(sql).next());
 }
 
@@ -144,7 +145,7 @@ TEST_CASE("views can be narrowed while a query is still open") {
 TEST_CASE("what did not happen has no table, and its view no rows") {
     const Capture kernels([](Made& made) { made.launch(0, {10, 20, 1}); });
     const Database database = kernels.open();
-    for (const char* view : {"copies", "sets", "syncs", "ranges", "graph_launches"})
+    for (const char* view : {"copies", "sets", "syncs", "ranges", "graph_launches", "graph_runs"})
         CHECK(answer(database, fmt::format("SELECT COUNT(*) FROM {}", view)) == "0");
     CHECK(answer(database, "SELECT COUNT(*) FROM kernels") == "1");
     CHECK_NOTHROW((void)database.prepare("SELECT direction, from_kind, bytes FROM copies"));
@@ -258,6 +259,22 @@ TEST_CASE("blocking calls and graph launches have views of their own") {
     CHECK(answer(database, "SELECT name FROM syncs") ==
           "cudaDeviceSynchronize cudaStreamSynchronize cudaEventSynchronize cuCtxSynchronize");
     CHECK(answer(database, "SELECT COUNT(*) FROM graph_launches") == "1");
+}
+
+TEST_CASE("a graph recorded as a whole belongs to the range that it was launched in") {
+    const Capture recorded([](Made& made) {
+        made.add(Made::CallRow{10, 12, 1, "cudaGraphLaunch_v10000"});
+        made.add(Made::CallRow{30, 32, 2, "cudaGraphLaunch_v10000"});
+        made.add(Made::GraphRow{15, 25, 1});
+        made.add(Made::GraphRow{35, 39, 2});
+        made.add(Made::RangeRow{29, 40, "step"});
+    });
+    const Database database = recorded.open();
+    CHECK(answer(database, "SELECT duration FROM graph_runs") == "10 4");
+    CHECK(answer(database, "SELECT gpu_end - gpu_start FROM ranges") == "4");
+    narrow_views(database, "step");
+    CHECK(answer(database, "SELECT duration FROM graph_runs") == "4");
+    CHECK(answer(database, "SELECT COUNT(*) FROM kernels") == "0");
 }
 
 TEST_CASE("kinds of memory go by their names, whatever their numbers are") {

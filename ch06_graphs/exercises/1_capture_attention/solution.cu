@@ -1,0 +1,172 @@
+// Answers questions about one document. A question is a few rows of queries, the document is rows of keys and
+// of values, and attention gives the answer: softmax(queries x keys^T / sqrt(width)) x values.
+//
+// Right: the three kernels are captured into one graph, once, and a question is one launch of it. The copies
+// stay outside: their addresses change from question to question, and a graph keeps those that it was
+// captured with.
+//
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node -f true
+//              -o solution ./solution
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "common/graph_compat.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kWidth = 64, kThreads = 128;
+
+/// weights = queries x keys^T / sqrt(width): a block a row, a thread a key.
+__global__ void scores(const float* queries, const float* keys, float* weights, int rows) {
+    for (int key = threadIdx.x; key < rows; key += kThreads) {
+        float sum = 0;
+        for (int i = 0; i < kWidth; ++i) sum += queries[blockIdx.x * kWidth + i] * keys[key * kWidth + i];
+        weights[blockIdx.x * rows + key] = sum / sqrtf(kWidth);
+    }
+}
+
+/// What `combine` makes of the values of all threads of the block.
+template <class Combine>
+__device__ float over_block(float value, Combine combine) {
+    __shared__ float tree[kThreads];
+    __syncthreads();  // the tree of the call before has been read
+    tree[threadIdx.x] = value;
+    for (int half = kThreads / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) tree[threadIdx.x] = combine(tree[threadIdx.x], tree[threadIdx.x + half]);
+    }
+    __syncthreads();
+    return tree[0];
+}
+
+/// Each row of weights becomes positive, with the sum 1: a block a row.
+__global__ void softmax(float* weights, int rows) {
+    float* const row = weights + blockIdx.x * rows;
+    float largest = -INFINITY, sum = 0;
+    for (int key = threadIdx.x; key < rows; key += kThreads) largest = fmaxf(largest, row[key]);
+    largest = over_block(largest, [](float a, float b) { return fmaxf(a, b); });
+    for (int key = threadIdx.x; key < rows; key += kThreads) sum += row[key] = expf(row[key] - largest);
+    sum = over_block(sum, [](float a, float b) { return a + b; });
+    for (int key = threadIdx.x; key < rows; key += kThreads) row[key] /= sum;
+}
+
+/// answer = weights x values: a block a row, a thread a column.
+__global__ void weigh(const float* weights, const float* values, float* answer, int rows) {
+    float sum = 0;
+    for (int key = 0; key < rows; ++key)
+        sum += weights[blockIdx.x * rows + key] * values[key * kWidth + threadIdx.x];
+    answer[blockIdx.x * kWidth + threadIdx.x] = sum;
+}
+
+/// The document and the question at hand, on the device, and the stream in which they meet.
+struct Attention {
+    std::unique_ptr<float[], DeviceFree> keys, values, queries, weights, answer;
+    int rows, asked;  // rows of the document, and of a question
+    cudaStream_t stream;
+};
+
+/// Queues what makes the answer of the question in `queries`.
+void queue_attention(const Attention& a) {
+    scores<<<a.asked, kThreads, 0, a.stream>>>(a.queries.get(), a.keys.get(), a.weights.get(), a.rows);
+    softmax<<<a.asked, kThreads, 0, a.stream>>>(a.weights.get(), a.rows);
+    weigh<<<a.asked, kWidth, 0, a.stream>>>(a.weights.get(), a.values.get(), a.answer.get(), a.rows);
+    CUDA_CHECK(cudaGetLastError());
+}
+
+/// Records what queue_attention asks for, instead of doing it, and makes it ready to be launched.
+GraphExec record_attention(const Attention& a) {
+    cudaGraph_t recorded = nullptr;
+    CUDA_CHECK(cudaStreamBeginCapture(a.stream, cudaStreamCaptureModeThreadLocal));
+    queue_attention(a);
+    CUDA_CHECK(cudaStreamEndCapture(a.stream, &recorded));
+    return instantiate(Graph(recorded));
+}
+
+std::vector<float> random_numbers(size_t count) {
+    static std::mt19937 random(61);
+    std::vector<float> numbers(count);
+    for (float& x : numbers) x = static_cast<float>(random() % 20'001) / 10'000 - 1;
+    return numbers;
+}
+
+/// Numbers of an answer that differ from attention in double precision. All arrays are of the host.
+int wrong_numbers(const float* queries, const std::vector<float>& keys, const std::vector<float>& values,
+                  const float* answer, int asked) {
+    const int rows = static_cast<int>(keys.size()) / kWidth;
+    int wrong = 0;
+    for (int q = 0; q < asked; ++q) {
+        std::vector<double> weights(rows), expected(kWidth);
+        double sum = 0;
+        for (int key = 0; key < rows; ++key) {
+            for (int i = 0; i < kWidth; ++i)
+                weights[key] += double{queries[q * kWidth + i]} * keys[key * kWidth + i];
+            sum += weights[key] = std::exp(weights[key] / std::sqrt(double{kWidth}));
+        }
+        for (int key = 0; key < rows; ++key)
+            for (int i = 0; i < kWidth; ++i) expected[i] += weights[key] / sum * values[key * kWidth + i];
+        for (int i = 0; i < kWidth; ++i) wrong += !(std::fabs(answer[q * kWidth + i] - expected[i]) <= 1e-5);
+    }
+    return wrong;
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Answers questions about a document by attention to its keys and values.");
+    const int questions = options.integer("--questions", 64, 1, 10'000, "questions, one after the other");
+    const int asked = options.integer("--queries", 17, 1, 1024, "rows of queries in a question");
+    const int rows = options.integer("--rows", 203, 1, 10'000, "rows of keys and of values in the document");
+    options.done();
+    const size_t document = size_t{1} * rows * kWidth, question = size_t{1} * asked * kWidth;
+    require_gpu((2 * document + 2 * question + asked * rows) * sizeof(float));
+
+    const std::vector<float> keys = random_numbers(document), values = random_numbers(document),
+                             all_queries = random_numbers(questions * question);
+    const auto queries = pinned_array<float>(questions * question),
+               answers = pinned_array<float>(questions * question);
+    std::copy(all_queries.begin(), all_queries.end(), queries.get());
+    cudaStream_t stream = nullptr;
+    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    const Attention a{device_array<float>(document),
+                      device_array<float>(document),
+                      device_array<float>(question),
+                      device_array<float>(asked * rows),
+                      device_array<float>(question),
+                      rows,
+                      asked,
+                      stream};
+    CUDA_CHECK(cudaMemcpy(a.keys.get(), keys.data(), document * sizeof(float), cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(a.values.get(), values.data(), document * sizeof(float), cudaMemcpyHostToDevice));
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        CUDA_CHECK(cudaMemset(a.queries.get(), 0, question * sizeof(float)));
+        CUDA_CHECK(cudaDeviceSynchronize());
+        queue_attention(a);
+        CUDA_CHECK(cudaStreamSynchronize(stream));
+    }
+    const GraphExec attention = record_attention(a);
+
+    const auto start = std::chrono::steady_clock::now();
+    {
+        nvtx3::scoped_range range{"answer"};
+        for (int i = 0; i < questions; ++i) {
+            const size_t at = i * question, bytes = question * sizeof(float);
+            CUDA_CHECK(cudaMemcpyAsync(a.queries.get(), &queries[at], bytes, cudaMemcpyHostToDevice, stream));
+            CUDA_CHECK(cudaGraphLaunch(attention.get(), stream));
+            CUDA_CHECK(cudaMemcpyAsync(&answers[at], a.answer.get(), bytes, cudaMemcpyDeviceToHost, stream));
+        }
+        CUDA_CHECK(cudaStreamSynchronize(stream));
+    }
+    const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+
+    int wrong = 0;
+    for (int i = 0; i < questions; ++i)
+        wrong += wrong_numbers(&queries[i * question], keys, values, &answers[i * question], asked);
+    std::printf("%d questions: %.2f us each\n", questions, elapsed.count() / questions);
+    std::printf("attention in double precision: %d of %zu numbers differ\n", wrong, questions * question);
+    CUDA_CHECK(cudaStreamDestroy(stream));
+    return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,205 @@
+// A layer of a neural network, D = max(0, A B + bias), some times in a row: A has a row for each input, B a
+// column for each output, and each output has its bias. Tensor cores take the product, in TF32.
+//
+// Wrong: each of the three steps is a kernel of its own, and D goes through memory twice more than it must.
+//
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch07_roofline/buggy.cu -o buggy -lcublasLt
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o buggy ./buggy
+#include <cublasLt.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kBlocks = 1280, kThreads = 256, kTile = 16;
+constexpr size_t kWorkspaceBytes = 32 << 20;
+
+void check_lt(cublasStatus_t status, const char* call, int line) {
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    std::fprintf(stderr, "%s:%d: %s failed: %s\n", __FILE__, line, call, cublasLtGetStatusString(status));
+    std::exit(1);
+}
+#define LT_CHECK(call) check_lt((call), #call, __LINE__)
+
+__global__ void add_bias(float* d, size_t count, const float* bias, int columns) {
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
+        d[i] += bias[i % columns];
+}
+
+__global__ void relu(float* d, size_t count) {
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
+        d[i] = fmaxf(d[i], 0);
+}
+
+/// Counts the numbers of D that are wrong. Every input is a whole multiple of 1/64 and at most 1 (a bias: 8),
+/// so TF32 holds it, and every sum is a multiple of 2^-12 below 2^12: exact in single precision, in whichever
+/// order it is taken. D must agree to the last bit.
+__global__ void count_wrong(const float* a, const float* b, const float* bias, const float* d, int rows,
+                            int columns, int depth, unsigned long long* wrong) {
+    __shared__ float a_tile[kTile][kTile], b_tile[kTile][kTile + 1];
+    const int row = blockIdx.y * kTile + threadIdx.y, column = blockIdx.x * kTile + threadIdx.x;
+    const int loaded_column = blockIdx.x * kTile + threadIdx.y;
+    float sum = 0;
+    for (int first = 0; first < depth; first += kTile) {
+        const int k = first + threadIdx.x;
+        a_tile[threadIdx.y][threadIdx.x] = row < rows && k < depth ? a[size_t{1} * row * depth + k] : 0;
+        b_tile[threadIdx.y][threadIdx.x] =
+            loaded_column < columns && k < depth ? b[size_t{1} * loaded_column * depth + k] : 0;
+        __syncthreads();
+        for (int i = 0; i < kTile; ++i) sum += a_tile[threadIdx.y][i] * b_tile[threadIdx.x][i];
+        __syncthreads();
+    }
+    if (row >= rows || column >= columns) return;
+    const float expected = fmaxf(sum + bias[column], 0);
+    if (!(d[size_t{1} * row * columns + column] == expected)) atomicAdd(wrong, 1ull);
+}
+
+/// Random whole multiples of 1/64 from -limit to limit, in device memory.
+auto random_numbers(size_t count, int limit, std::mt19937& random) {
+    std::vector<float> host(count);
+    for (float& x : host)
+        x = static_cast<float>(static_cast<int>(random() % (128 * limit + 1)) - 64 * limit) / 64;
+    auto numbers = device_array<float>(count);
+    CUDA_CHECK(cudaMemcpy(numbers.get(), host.data(), count * sizeof(float), cudaMemcpyHostToDevice));
+    return numbers;
+}
+
+/// The GPU's time for each piece of work, all of them queued in one go: work(0), work(1), ...
+template <class Work>
+std::vector<float> ms_of_each(size_t count, Work work) {
+    std::vector<cudaEvent_t> marks(count + 1);
+    std::vector<float> ms(count);
+    for (cudaEvent_t& mark : marks) CUDA_CHECK(cudaEventCreate(&mark));
+    CUDA_CHECK(cudaEventRecord(marks[0]));
+    for (size_t i = 0; i < count; ++i) {
+        work(i);
+        CUDA_CHECK(cudaEventRecord(marks[i + 1]));
+    }
+    CUDA_CHECK(cudaDeviceSynchronize());
+    for (size_t i = 0; i < count; ++i) CUDA_CHECK(cudaEventElapsedTime(&ms[i], marks[i], marks[i + 1]));
+    for (const cudaEvent_t mark : marks) CUDA_CHECK(cudaEventDestroy(mark));
+    return ms;
+}
+
+/// D = max(0, A B + bias). A and D lie in memory row by row, B column by column. cuBLASLt reads all matrices
+/// column by column, so it sees A and D transposed: it computes D' = B' A', where B' is B transposed back.
+class Layer {
+  public:
+    Layer(int rows, int columns, int depth, int offers, const float* a, const float* b, const float* bias,
+          float* d)
+        : rows_(rows), columns_(columns), a_(a), b_(b), bias_(bias), d_(d), offered_(offers) {
+        LT_CHECK(cublasLtCreate(&lt_));
+        LT_CHECK(cublasLtMatmulDescCreate(&product_, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F));
+        LT_CHECK(cublasLtMatrixLayoutCreate(&a_layout_, CUDA_R_32F, depth, rows_, depth));
+        LT_CHECK(cublasLtMatrixLayoutCreate(&b_layout_, CUDA_R_32F, depth, columns_, depth));
+        LT_CHECK(cublasLtMatrixLayoutCreate(&d_layout_, CUDA_R_32F, columns_, rows_, columns_));
+        set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
+        ask_for_algorithms();
+    }
+    Layer(const Layer&) = delete;
+    Layer& operator=(const Layer&) = delete;
+    ~Layer() {
+        for (const auto layout : {a_layout_, b_layout_, d_layout_})
+            LT_CHECK(cublasLtMatrixLayoutDestroy(layout));
+        LT_CHECK(cublasLtMatmulDescDestroy(product_));
+        LT_CHECK(cublasLtDestroy(lt_));
+    }
+
+    void run() {
+        const size_t count = size_t{1} * rows_ * columns_;
+        multiply(offered_[chosen_]);
+        add_bias<<<kBlocks, kThreads>>>(d_, count, bias_, columns_);
+        relu<<<kBlocks, kThreads>>>(d_, count);
+    }
+
+  private:
+    template <class Value>
+    void set(cublasLtMatmulDescAttributes_t attribute, Value value) {
+        LT_CHECK(cublasLtMatmulDescSetAttribute(product_, attribute, &value, sizeof value));
+    }
+
+    /// Those that need one kernel only: none that splits the sums and adds the pieces later.
+    void ask_for_algorithms() {
+        const uint32_t no_split = CUBLASLT_REDUCTION_SCHEME_NONE;
+        int found = 0;
+        cublasLtMatmulPreference_t wanted = nullptr;
+        LT_CHECK(cublasLtMatmulPreferenceCreate(&wanted));
+        LT_CHECK(cublasLtMatmulPreferenceSetAttribute(wanted, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                      &kWorkspaceBytes, sizeof kWorkspaceBytes));
+        LT_CHECK(cublasLtMatmulPreferenceSetAttribute(wanted, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                      &no_split, sizeof no_split));
+        LT_CHECK(cublasLtMatmulAlgoGetHeuristic(lt_, product_, b_layout_, a_layout_, d_layout_, d_layout_,
+                                                wanted, static_cast<int>(offered_.size()), offered_.data(),
+                                                &found));
+        LT_CHECK(cublasLtMatmulPreferenceDestroy(wanted));
+        if (found == 0) LT_CHECK(CUBLAS_STATUS_NOT_SUPPORTED);
+        offered_.resize(found);
+    }
+
+    void multiply(const cublasLtMatmulHeuristicResult_t& offer) {
+        const float one = 1, zero = 0;
+        LT_CHECK(cublasLtMatmul(lt_, product_, &one, b_, b_layout_, a_, a_layout_, &zero, d_, d_layout_, d_,
+                                d_layout_, &offer.algo, workspace_.get(), kWorkspaceBytes, nullptr));
+    }
+
+    const int rows_, columns_;
+    const float *a_, *b_, *bias_;
+    float* d_;
+    cublasLtHandle_t lt_ = nullptr;
+    cublasLtMatmulDesc_t product_ = nullptr;
+    cublasLtMatrixLayout_t a_layout_ = nullptr, b_layout_ = nullptr, d_layout_ = nullptr;
+    std::vector<cublasLtMatmulHeuristicResult_t> offered_;
+    std::unique_ptr<char[], DeviceFree> workspace_ = device_array<char>(kWorkspaceBytes);
+    size_t chosen_ = 0;
+};
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Computes D = max(0, A B + bias) some times, and checks every number of D.");
+    const int rows = static_cast<int>(options.integer("--rows", 8192, 1, 32'768, "rows of A and D"));
+    const int columns = static_cast<int>(options.integer("--columns", 8192, 1, 32'768, "columns of B and D"));
+    const int depth = static_cast<int>(options.integer("--depth", 1024, 1, 4000, "columns of A, rows of B"));
+    const int layers = static_cast<int>(options.integer("--layers", 10, 1, 1000, "times that D is computed"));
+    const int offers =
+        static_cast<int>(options.integer("--offers", 16, 1, 100, "algorithms to ask cuBLASLt for"));
+    options.done();
+    const size_t a_count = size_t{1} * rows * depth, b_count = size_t{1} * columns * depth,
+                 count = size_t{1} * rows * columns;
+    require_gpu((a_count + b_count + count) * sizeof(float) + kWorkspaceBytes + (64 << 20));
+
+    std::mt19937 random(7);
+    const auto a = random_numbers(a_count, 1, random), b = random_numbers(b_count, 1, random),
+               bias = random_numbers(columns, 8, random), d = device_array<float>(count);
+    const auto wrong = device_array<unsigned long long>(1);
+    CUDA_CHECK(cudaMemset(wrong.get(), 0, sizeof(unsigned long long)));
+    std::vector<float> ms;
+    {
+        Layer layer(rows, columns, depth, offers, a.get(), b.get(), bias.get(), d.get());
+        {
+            nvtx3::scoped_range range{"warm-up"};
+            layer.run();
+            // All bits set is not a number: what is not computed again cannot pass for right.
+            CUDA_CHECK(cudaMemset(d.get(), 0xFF, count * sizeof(float)));
+            CUDA_CHECK(cudaDeviceSynchronize());
+        }
+        nvtx3::scoped_range range{"layers"};
+        ms = ms_of_each(layers, [&](size_t) { layer.run(); });
+    }
+    CUDA_CHECK(cudaGetLastError());
+    std::nth_element(ms.begin(), ms.begin() + layers / 2, ms.end());
+
+    const dim3 grid((columns + kTile - 1) / kTile, (rows + kTile - 1) / kTile);
+    count_wrong<<<grid, dim3(kTile, kTile)>>>(a.get(), b.get(), bias.get(), d.get(), rows, columns, depth,
+                                              wrong.get());
+    CUDA_CHECK(cudaGetLastError());
+    unsigned long long found = 0;
+    CUDA_CHECK(cudaMemcpy(&found, wrong.get(), sizeof found, cudaMemcpyDeviceToHost));
+    std::printf("%d x %d x %d: %.3f ms a layer (median), %.1f TFLOP/s\n", rows, columns, depth,
+                ms[layers / 2], 2.0 * count * (depth + 1) / ms[layers / 2] / 1e9);
+    std::printf("wrong numbers: expected 0, found %llu of %zu\n", found, count);
+    return found == 0 ? 0 : 1;
+}

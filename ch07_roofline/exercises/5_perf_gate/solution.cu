@@ -1,0 +1,199 @@
+// A performance gate in small. 20 times it compares a program with itself (A/A), which should raise no alarm,
+// and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, as CI machines
+// are.
+//
+// Right: the runs are made in pairs, and a coin decides each time who goes first. The verdict rests on the
+// median of the pairs' ratios and on the interval that holds it, whatever the noise looks like.
+//
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr unsigned kMultiplier = 1664525, kIncrement = 1013904223;
+constexpr int kThreads = 32;
+
+/// What both programs do: a chain of multiplications, each of which waits for the one before. Thread i begins
+/// at i; the threads' last numbers are added up.
+__device__ void work(int steps, unsigned* sum) {
+    unsigned x = threadIdx.x;
+    for (int i = 0; i < steps; ++i) x = kMultiplier * x + kIncrement;
+    for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(0xFFFFFFFF, x, lanes);
+    if (threadIdx.x == 0) *sum = x;
+}
+__global__ void run_a(int steps, unsigned* sum) {
+    work(steps, sum);
+}
+__global__ void run_b(int steps, unsigned* sum) {
+    work(steps, sum);
+}
+
+/// The oracle: all steps as a single one, by squaring.
+unsigned expected_sum(int steps) {
+    unsigned multiplier = kMultiplier, increment = kIncrement, all_multiplier = 1, all_increment = 0, sum = 0;
+    for (; steps > 0; steps /= 2) {
+        if (steps % 2) {
+            all_increment = multiplier * all_increment + increment;
+            all_multiplier *= multiplier;
+        }
+        increment = multiplier * increment + increment;
+        multiplier *= multiplier;
+    }
+    for (unsigned i = 0; i < kThreads; ++i) sum += all_multiplier * i + all_increment;
+    return sum;
+}
+
+/// The noise model: by which factor each run of a trial takes longer, whichever program it is. Four machines
+/// take turns. One drifts: it ends 20 % slower than it began. One has something to do in every second run,
+/// and one in two runs of four: 4 %. One is hit by others in an eighth of its runs, by 30 to 100 %. All have
+/// jitter besides.
+std::vector<double> noise_of(int trial, size_t runs, uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto uniform = [&] { return static_cast<double>((random() >> 12) + 1) * 0x1p-52; };
+    std::vector<double> factors(runs);
+    for (size_t i = 0; i < runs; ++i) {
+        const double drift = 1 + 0.20 * static_cast<double>(i) / static_cast<double>(runs);
+        const double every_second = i % 2 == 1 ? 1.04 : 1, two_of_four = i % 4 == 1 || i % 4 == 2 ? 1.04 : 1;
+        const double hit = uniform() < 0.125 ? 1.3 + 0.7 * uniform() : 1;
+        const double jitter = 1 - 0.01 * std::log(uniform());
+        factors[i] = jitter * (trial % 4 == 0   ? drift
+                               : trial % 4 == 1 ? every_second
+                               : trial % 4 == 2 ? two_of_four
+                                                : hit);
+    }
+    return factors;
+}
+
+enum class Verdict { slower, faster, no_difference, inconclusive };
+constexpr const char* kNames[] = {"slower", "faster", "no difference", "inconclusive"};
+
+/// The order of the runs, as a word of A and B: `pairs` of each.
+std::string plan(size_t pairs, uint64_t seed) {
+    std::mt19937_64 coin(seed);
+    std::string order;
+    for (size_t i = 0; i < pairs; ++i) order += coin() >> 63 ? "BA" : "AB";
+    return order;
+}
+
+/// Is B slower than A? By the times of their runs, each in the order in which they were made.
+Verdict judge(const std::vector<double>& a_ms, const std::vector<double>& b_ms) {
+    const size_t pairs = a_ms.size();
+    std::vector<double> ratios;  // logarithms, so that twice is as far from 0 as half
+    for (size_t i = 0; i < pairs; ++i) ratios.push_back(std::log(b_ms[i] / a_ms[i]));
+    std::sort(ratios.begin(), ratios.end());
+    // Each ratio lies below the true median with probability 1/2. So the rank-th smallest and the rank-th
+    // largest enclose it, unless fewer than `rank` of them fall on one side: the most that happens in 2.5 %
+    // of all cases.
+    size_t rank = 0;
+    for (double heads = std::pow(0.5, pairs), tail = heads; tail <= 0.025; tail += heads) {
+        ++rank;
+        heads *= static_cast<double>(pairs - rank + 1) / static_cast<double>(rank);
+    }
+    if (rank == 0) return Verdict::inconclusive;
+    const double low = ratios[rank - 1], high = ratios[pairs - rank];
+    const double median = (ratios[(pairs - 1) / 2] + ratios[pairs / 2]) / 2;
+    const double matters = std::log(1.025), threshold = std::log(1.05);
+    if (low > 0 && median >= matters) return Verdict::slower;
+    if (high < 0 && median <= -matters) return Verdict::faster;
+    return low > -threshold && high < threshold ? Verdict::no_difference : Verdict::inconclusive;
+}
+
+/// Runs A and B in the order asked for, and compares what they print with the oracle.
+class Bench {
+  public:
+    Bench(size_t runs, int steps) : sums_(device_array<unsigned>(runs)), events_(runs + 1), steps_(steps) {
+        for (cudaEvent_t& event : events_) CUDA_CHECK(cudaEventCreate(&event));
+    }
+
+    /// The runs' times: run i takes `factors[i]` times as long as usual, B's runs `slowdown` times that.
+    std::vector<double> times_ms(const std::string& order, const std::vector<double>& factors,
+                                 double slowdown) {
+        std::vector<double> times;
+        std::vector<int> steps;
+        std::vector<unsigned> sums(order.size());
+        CUDA_CHECK(cudaEventRecord(events_[0]));
+        for (size_t i = 0; i < order.size(); ++i) {
+            steps.push_back(static_cast<int>(steps_ * factors[i] * (order[i] == 'B' ? slowdown : 1)));
+            if (order[i] == 'A')
+                run_a<<<1, kThreads>>>(steps[i], &sums_[i]);
+            else
+                run_b<<<1, kThreads>>>(steps[i], &sums_[i]);
+            CUDA_CHECK(cudaEventRecord(events_[i + 1]));
+        }
+        CUDA_CHECK(cudaGetLastError());
+        CUDA_CHECK(
+            cudaMemcpy(sums.data(), sums_.get(), sums.size() * sizeof(unsigned), cudaMemcpyDeviceToHost));
+        for (size_t i = 0; i < order.size(); ++i) {
+            float ms = 0;
+            CUDA_CHECK(cudaEventElapsedTime(&ms, events_[i], events_[i + 1]));
+            times.push_back(ms);
+            wrong += sums[i] != expected_sum(steps[i]);
+        }
+        return times;
+    }
+
+    size_t wrong = 0;  ///< runs whose sum was not as expected
+
+  private:
+    std::unique_ptr<unsigned[], DeviceFree> sums_;
+    std::vector<cudaEvent_t> events_;
+    int steps_;
+};
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Compares a program with itself and with a slower one, on a noisy machine.");
+    const int trials = options.integer("--trials", 20, 1, 1000, "comparisons of each kind");
+    const size_t pairs = options.integer("--pairs", 30, 1, 1000, "runs of each program in a comparison");
+    const int steps = options.integer("--steps", 100'000, 1, 10'000'000, "work of a run");
+    const int percent =
+        options.integer("--slowdown", 10, 0, 100, "what B has to do beyond A's work, in percent");
+    const int noise = options.integer("--noise", 100, 0, 100, "how much of the noise to add, in percent");
+    options.done();
+    require_gpu(2 * pairs * sizeof(unsigned));
+
+    Bench bench(2 * pairs, steps);
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        const std::string both(2 * pairs, 'A');
+        (void)bench.times_ms(both, std::vector<double>(2 * pairs, 1), 1);
+    }
+    std::map<std::string, std::map<Verdict, int>> verdicts;
+    {
+        nvtx3::scoped_range range{"trials"};
+        for (int trial = 0; trial < 2 * trials; ++trial) {
+            const char* const kind = trial < trials ? "A/A" : "A/B";
+            nvtx3::scoped_range of_kind{kind};
+            std::vector<double> factors = noise_of(trial, 2 * pairs, 100 + trial);
+            for (double& factor : factors) factor = 1 + (factor - 1) * noise / 100;
+            const std::string order = plan(pairs, 500 + trial);
+            if (order.size() != 2 * pairs || size_t(std::count(order.begin(), order.end(), 'A')) != pairs) {
+                std::fprintf(stderr, "the order of the runs, %s, must have %zu A and as many B\n",
+                             order.c_str(), pairs);
+                return 1;
+            }
+            const auto times = bench.times_ms(order, factors, trial < trials ? 1 : 1 + percent / 100.0);
+            std::vector<double> a, b;
+            for (size_t i = 0; i < order.size(); ++i) (order[i] == 'A' ? a : b).push_back(times[i]);
+            const Verdict verdict = judge(a, b);
+            nvtx3::scoped_range says{kNames[static_cast<int>(verdict)]};
+            ++verdicts[kind][verdict];
+        }
+    }
+    for (auto& [kind, count] : verdicts)
+        std::printf("%s: %d of %d slower, %d faster, %d no difference, %d inconclusive\n", kind.c_str(),
+                    count[Verdict::slower], trials, count[Verdict::faster], count[Verdict::no_difference],
+                    count[Verdict::inconclusive]);
+    std::printf("expected every run's sum, found %zu wrong\n", bench.wrong);
+    return bench.wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,13 @@
+// Work that falls into independent parts, on several threads.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace lab {
+
+/// Calls work(0) to work(count - 1), on at most `workers` threads and at least one. All are called whatever
+/// some of them throw; then the exception of the smallest number is thrown again.
+void for_each_in_parallel(std::size_t count, unsigned workers, const std::function<void(std::size_t)>& work);
+
+}  // namespace lab

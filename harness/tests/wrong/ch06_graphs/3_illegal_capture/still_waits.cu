@@ -1,0 +1,154 @@
+// Develops a film: every frame blurs the picture and adds grain to it, and beside that, in a second stream,
+// counts how often each shade occurs. A frame is meant to be one launch of a graph.
+//
+// The buffer is allocated outside and the fork is joined, but the wait in the middle is still there.
+#include <chrono>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "common/graph_compat.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kShades = 256, kThreads = 256;
+
+__host__ __device__ int blurred(int left, int here, int right) {
+    return (left + 2 * here + right) / 4;
+}
+__host__ __device__ int grainy(int shade, int i) {
+    return (5 * shade + i) % kShades;
+}
+
+__global__ void blur(const int* picture, int* soft, int pixels) {
+    const int i = blockIdx.x * kThreads + threadIdx.x;
+    if (i < pixels)
+        soft[i] = blurred(picture[i == 0 ? i : i - 1], picture[i], picture[i + 1 == pixels ? i : i + 1]);
+}
+
+__global__ void add_grain(const int* soft, int* picture, int pixels) {
+    const int i = blockIdx.x * kThreads + threadIdx.x;
+    if (i < pixels) picture[i] = grainy(soft[i], i);
+}
+
+__global__ void count_shades(const int* soft, unsigned* counts, int pixels) {
+    const int i = blockIdx.x * kThreads + threadIdx.x;
+    if (i < pixels) atomicAdd(&counts[soft[i]], 1u);
+}
+
+/// What a frame works on, and where: `beside` is the second stream.
+struct Film {
+    std::unique_ptr<int[], DeviceFree> picture, soft;
+    std::unique_ptr<unsigned[], DeviceFree> counts;
+    int pixels;
+    cudaStream_t stream, beside;
+    cudaEvent_t event;
+};
+
+// Hands an error on to the caller, who may know a way around.
+#define TRY(call) \
+    if (const cudaError_t status = (call); status != cudaSuccess) return status
+
+/// Queues a frame: blur and grain in one stream, the counting in the other as soon as the picture is blurred.
+cudaError_t queue_frame(const Film& film) {
+    const int blocks = (film.pixels + kThreads - 1) / kThreads;
+    int* const soft = film.soft.get();
+    blur<<<blocks, kThreads, 0, film.stream>>>(film.picture.get(), soft, film.pixels);
+    TRY(cudaGetLastError());
+    TRY(cudaEventRecord(film.event, film.stream));
+    TRY(cudaStreamWaitEvent(film.beside, film.event));
+    count_shades<<<blocks, kThreads, 0, film.beside>>>(soft, film.counts.get(), film.pixels);
+    TRY(cudaStreamSynchronize(film.stream));  // have the launches so far gone well?
+    add_grain<<<blocks, kThreads, 0, film.stream>>>(soft, film.picture.get(), film.pixels);
+    TRY(cudaGetLastError());
+    TRY(cudaEventRecord(film.event, film.beside));
+    return cudaStreamWaitEvent(film.stream, film.event);
+}
+
+/// A frame as a graph; none if it cannot be captured, for then frames are launched piece by piece.
+GraphExec record_frame(const Film& film) {
+    nvtx3::scoped_range range{"build"};
+    cudaGraph_t recorded = nullptr;
+    CUDA_CHECK(cudaStreamBeginCapture(film.stream, cudaStreamCaptureModeThreadLocal));
+    const cudaError_t queued = queue_frame(film), ended = cudaStreamEndCapture(film.stream, &recorded);
+    const Graph graph(recorded);
+    (void)cudaGetLastError();  // whatever it was
+    return queued == cudaSuccess && ended == cudaSuccess ? instantiate(graph) : nullptr;
+}
+
+/// Develops the picture on the host, and counts its shades. Returns the counts.
+std::vector<unsigned> develop(std::vector<int>& picture, int frames) {
+    const int last = static_cast<int>(picture.size()) - 1;
+    std::vector<unsigned> counts(kShades);
+    std::vector<int> soft(picture.size());
+    for (int frame = 0; frame < frames; ++frame) {
+        for (int i = 0; i <= last; ++i)
+            soft[i] = blurred(picture[i == 0 ? i : i - 1], picture[i], picture[i == last ? i : i + 1]);
+        for (int i = 0; i <= last; ++i) ++counts[soft[i]], picture[i] = grainy(soft[i], i);
+    }
+    return counts;
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Develops a film frame by frame, and counts the shades in it.");
+    const int pixels = options.integer("--pixels", 20'011, 1, 10'000'000, "pixels of a frame");
+    const int frames = options.integer("--frames", 40, 1, 10'000, "frames");
+    options.done();
+    require_gpu((3 * pixels + kShades) * sizeof(int));
+
+    std::mt19937 random(63);
+    std::vector<int> picture(pixels), found(pixels);
+    for (int& shade : picture) shade = random() % kShades;
+    std::vector<unsigned> found_counts(kShades);
+    Film film{device_array<int>(pixels),
+              device_array<int>(pixels),
+              device_array<unsigned>(kShades),
+              pixels,
+              nullptr,
+              nullptr,
+              nullptr};
+    CUDA_CHECK(cudaStreamCreateWithFlags(&film.stream, cudaStreamNonBlocking));
+    CUDA_CHECK(cudaStreamCreateWithFlags(&film.beside, cudaStreamNonBlocking));
+    CUDA_CHECK(cudaEventCreateWithFlags(&film.event, cudaEventDisableTiming));
+    const auto start_over = [&] {
+        CUDA_CHECK(
+            cudaMemcpy(film.picture.get(), picture.data(), pixels * sizeof(int), cudaMemcpyHostToDevice));
+        CUDA_CHECK(cudaMemset(film.counts.get(), 0, kShades * sizeof(unsigned)));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    };
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        start_over();
+        CUDA_CHECK(queue_frame(film));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    const GraphExec graph = record_frame(film);
+    start_over();
+
+    const auto start = std::chrono::steady_clock::now();
+    {
+        nvtx3::scoped_range range{"frames"};
+        for (int frame = 0; frame < frames; ++frame) {
+            if (graph)
+                CUDA_CHECK(cudaGraphLaunch(graph.get(), film.stream));
+            else
+                CUDA_CHECK(queue_frame(film));
+            CUDA_CHECK(cudaDeviceSynchronize());
+        }
+    }
+    const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+
+    CUDA_CHECK(cudaMemcpy(found.data(), film.picture.get(), pixels * sizeof(int), cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(found_counts.data(), film.counts.get(), kShades * sizeof(unsigned),
+                          cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaEventDestroy(film.event));
+    CUDA_CHECK(cudaStreamDestroy(film.beside));
+    CUDA_CHECK(cudaStreamDestroy(film.stream));
+    const std::vector<unsigned> counts = develop(picture, frames);
+    int wrong = 0, wrong_counts = 0;
+    for (int i = 0; i < pixels; ++i) wrong += found[i] != picture[i];
+    for (int i = 0; i < kShades; ++i) wrong_counts += found_counts[i] != counts[i];
+    std::printf("%d frames: %.2f us each\n", frames, elapsed.count() / frames);
+    std::printf("%d of %d pixels and %d of %d counts are wrong\n", wrong, pixels, wrong_counts, kShades);
+    return wrong + wrong_counts == 0 ? 0 : 1;
+}

@@ -1,0 +1,136 @@
+// What follows a matrix product in many networks: to each token's row a bias is added, the activation SiLU is
+// applied, the residual is added, and the row is scaled to a mean square of 1 (RMS norm).
+//
+// Wrong: bias, activation and residual are one kernel, and the norm is another, which reads it all again.
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kThreads = 256;      // of a block, which takes one token's row
+constexpr float kEpsilon = 1e-5f;  // added to the mean square, so that a row of zeros can be scaled
+
+/// Numbers in device memory: a row for each token. `bias` and `weight` are one row, for all tokens.
+struct Layer {
+    int tokens, width;
+    const float *x, *bias, *residual, *weight;
+    float *work, *out;
+};
+
+/// The sum of a number of each thread of the block, for all of them.
+__device__ float block_sum(float mine) {
+    __shared__ float sums[kThreads / 32];
+    for (int lanes = 16; lanes > 0; lanes /= 2) mine += __shfl_xor_sync(0xFFFFFFFF, mine, lanes);
+    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = mine;
+    __syncthreads();
+    float sum = 0;
+    for (const float warp_sum : sums) sum += warp_sum;
+    return sum;
+}
+
+/// By the fast division and exponential: exact to a few units in the last place for numbers like these.
+__device__ float silu(float x) {
+    return __fdividef(x, 1 + __expf(-x));
+}
+
+__global__ void add_and_activate(const float* __restrict__ x, const float* __restrict__ bias,
+                                 const float* __restrict__ residual, float* __restrict__ work, int width) {
+    const size_t row = size_t(blockIdx.x) * width;
+    for (int i = threadIdx.x; i < width; i += kThreads)
+        work[row + i] = silu(x[row + i] + bias[i]) + residual[row + i];
+}
+
+__global__ void normalise(const float* __restrict__ work, const float* __restrict__ weight,
+                          float* __restrict__ out, int width) {
+    const size_t row = size_t(blockIdx.x) * width;
+    float squares = 0;
+    for (int i = threadIdx.x; i < width; i += kThreads) squares += work[row + i] * work[row + i];
+    const float scale = rsqrtf(block_sum(squares) / width + kEpsilon);
+    for (int i = threadIdx.x; i < width; i += kThreads) out[row + i] = work[row + i] * scale * weight[i];
+}
+
+void run_step(const Layer& layer) {
+    add_and_activate<<<layer.tokens, kThreads>>>(layer.x, layer.bias, layer.residual, layer.work,
+                                                 layer.width);
+    normalise<<<layer.tokens, kThreads>>>(layer.work, layer.weight, layer.out, layer.width);
+    CUDA_CHECK(cudaGetLastError());
+}
+
+/// Random numbers from -2 to 2. One multiplication a number, of which the upper bits are random.
+std::vector<float> random_numbers(size_t count, uint64_t seed) {
+    std::linear_congruential_engine<uint64_t, 6364136223846793005, 1442695040888963407, 0> random(seed);
+    std::vector<float> numbers(count);
+    for (float& number : numbers) number = static_cast<float>(random() >> 40) / (1 << 22) - 2;
+    return numbers;
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv,
+                    "Adds bias and residual to rows of random numbers, activated and normalised.");
+    const int tokens = options.integer("--tokens", 8192, 1, 1'000'000, "tokens, each a row");
+    const int width = options.integer("--width", 4096, 1, 8192, "numbers in a row");
+    const int steps = options.integer("--steps", 10, 1, 1000, "times that the layer is computed");
+    options.done();
+    const size_t count = size_t(tokens) * width, bytes = count * sizeof(float),
+                 row_bytes = width * sizeof(float);
+    require_gpu(4 * bytes + 2 * row_bytes);
+
+    const std::vector<float> x = random_numbers(count, 41), residual = random_numbers(count, 42),
+                             bias = random_numbers(width, 43), weight = random_numbers(width, 44);
+    const auto device_x = device_array<float>(count), device_residual = device_array<float>(count),
+               device_bias = device_array<float>(width), device_weight = device_array<float>(width),
+               work = device_array<float>(count), out = device_array<float>(count);
+    CUDA_CHECK(cudaMemcpy(device_x.get(), x.data(), bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(device_residual.get(), residual.data(), bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(device_bias.get(), bias.data(), row_bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(device_weight.get(), weight.data(), row_bytes, cudaMemcpyHostToDevice));
+    const Layer layer{
+        tokens,     width,    device_x.get(), device_bias.get(), device_residual.get(), device_weight.get(),
+        work.get(), out.get()};
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        run_step(layer);
+        // Nothing of this may pass for an answer: four bytes of 0xFF are a NaN.
+        CUDA_CHECK(cudaMemset(work.get(), 0xFF, bytes));
+        CUDA_CHECK(cudaMemset(out.get(), 0xFF, bytes));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    const auto start = std::chrono::steady_clock::now();
+    {
+        nvtx3::scoped_range range{"layer"};
+        for (int step = 0; step < steps; ++step) run_step(layer);
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+    std::vector<float> found(count);
+    CUDA_CHECK(cudaMemcpy(found.data(), out.get(), bytes, cudaMemcpyDeviceToHost));
+
+    size_t wrong = 0;
+    double worst = 0, squares = 0;
+    std::vector<double> values(width);
+    for (size_t row = 0; row < count; row += width) {
+        squares = 0;
+        for (int i = 0; i < width; ++i) {
+            const double sum = double{x[row + i]} + bias[i];
+            values[i] = sum / (1 + std::exp(-sum)) + residual[row + i];
+            squares += values[i] * values[i];
+        }
+        const double scale = 1 / std::sqrt(squares / width + kEpsilon);
+        for (int i = 0; i < width; ++i) {
+            const double error = std::fabs(found[row + i] - values[i] * scale * weight[i]);
+            wrong += !(error <= 2e-5);
+            if (!(error <= worst)) worst = error;  // NaN, too
+        }
+    }
+    std::printf("%d tokens of %d numbers: %.1f us a step, a rate of %.0f GB/s if it were three passes\n",
+                tokens, width, elapsed.count() / steps, 3e-3 * bytes * steps / elapsed.count());
+    std::printf("expected an error of 2e-05 at most, found %.1e; %zu of %zu numbers wrong\n", worst, wrong,
+                count);
+    return wrong == 0 ? 0 : 1;
+}

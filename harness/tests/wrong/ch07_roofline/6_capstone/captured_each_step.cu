@@ -1,0 +1,323 @@
+// A small decode server. Clients hand in prompts token by token; in every step a recurrent language model
+// gives each of them its next token, which goes back at once. Clients are served in groups, and groups are
+// independent.
+//
+// Wrong: four of the five faults are repaired. There is a graph, and it is made anew in every step.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kSlots = 16;            // clients in a group
+constexpr int kRows = 32;             // rows of a matrix in a block: one for each lane of a warp
+constexpr int kParts = 8;             // warps of a block, among which a row's products are divided
+constexpr int kPitch = kRows + 1;     // of partial sums in shared memory: no bank conflicts
+constexpr int kLanes = 64;            // threads that look for the best token of one client
+constexpr int kNewRequest = 1 << 30;  // flag of a request's first token
+constexpr int kGoOn = -1;             // in place of a token: go on with the one that the model gave
+constexpr int kDivisor = 8;           // of every sum in a layer
+constexpr float kLimit = 8;           // values are whole numbers from -8 to 8, so that every sum is exact
+
+/// Where a weight lies: the 32 rows of a block side by side.
+__host__ __device__ size_t place(int row, int k, int rows, int) {
+    return size_t(k) * rows + row;
+}
+
+/// The tokens of this step, one block a client: values become embedding + what the model remembers. Values
+/// are laid out [number][client].
+__global__ void embed(const float* embeddings, const int* inputs, const int* tokens, const float* memory,
+                      float* values, int width) {
+    const int slot = blockIdx.x, input = inputs[slot];
+    const bool first = input >= 0 && (input & kNewRequest);
+    const int token = input == kGoOn ? tokens[slot] : input & ~kNewRequest;
+    for (int k = threadIdx.x; k < width; k += blockDim.x) {
+        const float remembered = first ? 0 : memory[k * kSlots + slot];
+        const float sum = embeddings[size_t(token) * width + k] + remembered;
+        values[k * kSlots + slot] = fminf(fmaxf(sum, -kLimit), kLimit);
+    }
+}
+
+/// out = weights * in for all clients of a group: scaled, rounded towards 0 and limited.
+__global__ void multiply(const float* weights, const float* in, float* out, int rows, int width, float scale,
+                         float limit) {
+    extern __shared__ float4 shared[];
+    float* const numbers = reinterpret_cast<float*>(shared);
+    const int thread = threadIdx.y * kRows + threadIdx.x, row = blockIdx.x * kRows + threadIdx.x;
+    for (int i = thread; i < width * kSlots; i += kRows * kParts) numbers[i] = in[i];
+    __syncthreads();
+    float sums[kSlots] = {};
+    if (row < rows)
+#pragma unroll 8
+        for (int k = threadIdx.y; k < width; k += kParts) {
+            const float weight = weights[place(row, k, rows, width)];
+            for (int i = 0; i < kSlots / 4; ++i) {
+                const float4 x = shared[k * (kSlots / 4) + i];
+                sums[4 * i] += weight * x.x;
+                sums[4 * i + 1] += weight * x.y;
+                sums[4 * i + 2] += weight * x.z;
+                sums[4 * i + 3] += weight * x.w;
+            }
+        }
+    __syncthreads();
+    // The products' places become those of the partial sums: [part][client][row].
+    for (int slot = 0; slot < kSlots; ++slot)
+        numbers[(threadIdx.y * kSlots + slot) * kPitch + threadIdx.x] = sums[slot];
+    __syncthreads();
+    for (int i = thread; i < kRows * kSlots; i += kRows * kParts) {
+        const int slot = i % kSlots, at = blockIdx.x * kRows + i / kSlots;
+        float sum = 0;
+        for (int part = 0; part < kParts; ++part)
+            sum += numbers[(part * kSlots + slot) * kPitch + i / kSlots];
+        if (at < rows) out[at * kSlots + slot] = fminf(fmaxf(truncf(sum * scale), -limit), limit);
+    }
+}
+
+/// The token with the largest score, the first of them if there are several; 64 threads a client.
+__global__ void choose(const float* scores, int* tokens, int vocabulary) {
+    __shared__ float best_score[kLanes][kSlots];
+    __shared__ int best_token[kLanes][kSlots];
+    const int slot = threadIdx.x, lane = threadIdx.y;
+    float best = -INFINITY;
+    int found = 0;
+    float ahead = lane < vocabulary ? scores[lane * kSlots + slot] : -INFINITY;
+    for (int token = lane; token < vocabulary; token += kLanes) {
+        const float score = ahead;
+        if (token + kLanes < vocabulary) ahead = scores[(token + kLanes) * kSlots + slot];
+        if (score > best) best = score, found = token;
+    }
+    best_score[lane][slot] = best, best_token[lane][slot] = found;
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (lane >= half) continue;
+        const float other = best_score[lane + half][slot], mine = best_score[lane][slot];
+        const int other_token = best_token[lane + half][slot];
+        if (other > mine || (other == mine && other_token < best_token[lane][slot]))
+            best_score[lane][slot] = other, best_token[lane][slot] = other_token;
+    }
+    if (lane == 0) tokens[slot] = best_token[0][slot];
+}
+
+/// Whole numbers, row after row: embeddings and scores have a row for each token, layers one for each value.
+struct Model {
+    int width, vocabulary;
+    std::vector<int16_t> embeddings, scores;
+    std::vector<std::vector<int16_t>> layers;
+};
+
+Model random_model(int width, int vocabulary, int layers) {
+    std::mt19937 random(76);
+    const auto matrix = [&](int rows, int largest) {
+        std::vector<int16_t> numbers(size_t(rows) * width);
+        for (int16_t& number : numbers)
+            number = static_cast<int16_t>(int(random() % (2 * largest + 1)) - largest);
+        return numbers;
+    };
+    Model model{width, vocabulary, matrix(vocabulary, 8), matrix(vocabulary, 3), {}};
+    for (int i = 0; i < layers; ++i) model.layers.push_back(matrix(width, 1));
+    return model;
+}
+
+/// What a client hands in, for each step. A request's prompt has 4 to 12 tokens and its answer as many.
+struct Client {
+    std::vector<int> inputs;
+};
+
+std::vector<Client> random_clients(int count, int steps, int vocabulary) {
+    std::mt19937 random(77);
+    std::vector<Client> clients(count);
+    for (Client& client : clients)
+        while (client.inputs.size() < size_t(steps)) {
+            const int prompt = 4 + static_cast<int>(random() % 9);
+            for (int i = 0; i < 2 * prompt; ++i) {
+                const int token = static_cast<int>(random() % vocabulary);
+                client.inputs.push_back(i >= prompt ? kGoOn : i == 0 ? token | kNewRequest : token);
+            }
+        }
+    return clients;
+}
+
+/// The oracle: the tokens that this client should be sent, in whole numbers.
+std::vector<int> expected_tokens(const Model& model, const Client& client, int steps) {
+    std::vector<int16_t> values(model.width), next(model.width);
+    std::vector<int> tokens;
+    const auto product = [&](const std::vector<int16_t>& matrix, int row) {
+        int sum = 0;
+        for (int k = 0; k < model.width; ++k) sum += matrix[size_t(row) * model.width + k] * values[k];
+        return sum;
+    };
+    const auto limited = [](int number) { return static_cast<int16_t>(std::clamp(number, -8, 8)); };
+    for (int step = 0; step < steps; ++step) {
+        const int input = client.inputs[step];
+        const int token = input == kGoOn ? tokens.back() : input & ~kNewRequest;
+        if (input != kGoOn && (input & kNewRequest)) std::fill(values.begin(), values.end(), int16_t{0});
+        for (int k = 0; k < model.width; ++k)
+            values[k] = limited(model.embeddings[size_t(token) * model.width + k] + values[k]);
+        for (const auto& layer : model.layers) {
+            for (int row = 0; row < model.width; ++row) next[row] = limited(product(layer, row) / kDivisor);
+            values.swap(next);
+        }
+        int best = 0, best_score = product(model.scores, 0);
+        for (int row = 1; row < model.vocabulary; ++row)
+            if (const int score = product(model.scores, row); score > best_score)
+                best = row, best_score = score;
+        tokens.push_back(best);
+    }
+    return tokens;
+}
+
+/// The model on the GPU. Groups share it.
+struct DeviceModel {
+    int width, vocabulary;
+    std::unique_ptr<float[], DeviceFree> embeddings, scores;
+    std::vector<std::unique_ptr<float[], DeviceFree>> layers;
+};
+
+DeviceModel upload(const Model& model) {
+    const auto up = [](const std::vector<float>& numbers) {
+        auto device = device_array<float>(numbers.size());
+        CUDA_CHECK(
+            cudaMemcpy(device.get(), numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice));
+        return device;
+    };
+    const auto weights = [&](const std::vector<int16_t>& matrix, int rows) {
+        std::vector<float> numbers(matrix.size());
+        for (int row = 0; row < rows; ++row)
+            for (int k = 0; k < model.width; ++k)
+                numbers[place(row, k, rows, model.width)] = matrix[size_t(row) * model.width + k];
+        return up(numbers);
+    };
+    DeviceModel device{model.width,
+                       model.vocabulary,
+                       up({model.embeddings.begin(), model.embeddings.end()}),
+                       weights(model.scores, model.vocabulary),
+                       {}};
+    for (const auto& layer : model.layers) device.layers.push_back(weights(layer, model.width));
+    return device;
+}
+
+/// Clients that are served together, and what the GPU keeps for them.
+struct Group {
+    cudaStream_t stream;
+    std::unique_ptr<int[], DeviceFree> inputs = device_array<int>(kSlots), tokens = device_array<int>(kSlots);
+    std::unique_ptr<float[], DeviceFree> values, next, scores;
+    std::unique_ptr<int[], PinnedFree> answers;    // [step][client]
+    std::unique_ptr<int[], PinnedFree> handed_in;  // the same of the clients' inputs
+
+    Group(const DeviceModel& model, int steps, cudaStream_t queue)
+        : stream(queue),
+          values(device_array<float>(size_t(model.width) * kSlots)),
+          next(device_array<float>(size_t(model.width) * kSlots)),
+          scores(device_array<float>(size_t(model.vocabulary) * kSlots)),
+          answers(pinned_array<int>(size_t(steps) * kSlots)),
+          handed_in(pinned_array<int>(size_t(steps) * kSlots)) {}
+};
+
+/// Queues one step of the model: from the inputs of a group to its tokens.
+void decode(const DeviceModel& model, const Group& group) {
+    const auto layers = model.layers.size();
+    float* const buffers[] = {group.values.get(), group.next.get()};
+    const size_t shared = sizeof(float) * std::max(model.width, kPitch * kParts) * kSlots;
+    const auto multiply_by = [&](const float* weights, int rows, const float* in, float* out, float scale,
+                                 float limit) {
+        multiply<<<(rows + kRows - 1) / kRows, dim3(kRows, kParts), shared, group.stream>>>(
+            weights, in, out, rows, model.width, scale, limit);
+        CUDA_CHECK(cudaGetLastError());
+    };
+    embed<<<kSlots, 256, 0, group.stream>>>(model.embeddings.get(), group.inputs.get(), group.tokens.get(),
+                                            buffers[layers % 2], buffers[0], model.width);
+    CUDA_CHECK(cudaGetLastError());
+    for (size_t i = 0; i < layers; ++i)
+        multiply_by(model.layers[i].get(), model.width, buffers[i % 2], buffers[(i + 1) % 2], 1.0f / kDivisor,
+                    kLimit);
+    multiply_by(model.scores.get(), model.vocabulary, buffers[layers % 2], group.scores.get(), 1, INFINITY);
+    choose<<<1, dim3(kSlots, kLanes), 0, group.stream>>>(group.scores.get(), group.tokens.get(),
+                                                         model.vocabulary);
+    CUDA_CHECK(cudaGetLastError());
+}
+
+/// One step of a group as a graph.
+cudaGraphExec_t capture(const DeviceModel& model, const Group& group) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    CUDA_CHECK(cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal));
+    decode(model, group);
+    CUDA_CHECK(cudaStreamEndCapture(group.stream, &graph));
+    CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
+    CUDA_CHECK(cudaGraphDestroy(graph));
+    return executable;
+}
+
+/// Takes what the clients of a group hand in for this step, and sends them the model's tokens.
+void serve_step(const DeviceModel& model, Group& group, const Client* clients, int step) {
+    int* const handed_in = &group.handed_in[size_t(step) * kSlots];
+    for (int slot = 0; slot < kSlots; ++slot) handed_in[slot] = clients[slot].inputs[step];
+    CUDA_CHECK(cudaMemcpyAsync(group.inputs.get(), handed_in, kSlots * sizeof(int), cudaMemcpyHostToDevice,
+                               group.stream));
+    const cudaGraphExec_t graph = capture(model, group);
+    CUDA_CHECK(cudaGraphLaunch(graph, group.stream));
+    CUDA_CHECK(cudaGraphExecDestroy(graph));
+    CUDA_CHECK(cudaMemcpyAsync(&group.answers[size_t(step) * kSlots], group.tokens.get(),
+                               kSlots * sizeof(int), cudaMemcpyDeviceToHost, group.stream));
+}
+
+cudaStream_t make_stream() {
+    cudaStream_t stream = nullptr;
+    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Serves the next token of a random language model to groups of clients.");
+    const int groups = options.integer("--groups", 4, 1, 16, "groups of 16 clients");
+    const int steps = options.integer("--steps", 48, 1, 1000, "steps, each one token for every client");
+    const int width = options.integer("--width", 512, 1, 768, "values that the model computes with");
+    const int vocabulary = options.integer("--vocabulary", 1003, 1, 20'000, "tokens that it knows");
+    const int layers = options.integer("--layers", 6, 1, 32, "layers of the model");
+    options.done();
+    require_gpu((size_t(layers) * width + 2 * size_t(vocabulary)) * width * sizeof(float) +
+                groups * size_t(width + vocabulary) * 2 * kSlots * sizeof(float));
+
+    const Model model = random_model(width, vocabulary, layers);
+    const std::vector<Client> clients = random_clients(groups * kSlots, steps, vocabulary);
+    const DeviceModel device_model = upload(model);
+    std::vector<Group> served;
+    for (int g = 0; g < groups; ++g) served.emplace_back(device_model, steps, make_stream());
+    // The model may still be on its way: cudaMemcpy does not wait for the end, nor do these streams for it.
+    CUDA_CHECK(cudaDeviceSynchronize());
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        for (int g = 0; g < groups; ++g) serve_step(device_model, served[g], &clients[g * kSlots], 0);
+        CUDA_CHECK(cudaDeviceSynchronize());
+        // Nothing of this may pass for an answer.
+        for (Group& group : served) std::fill(&group.answers[0], &group.answers[size_t(steps) * kSlots], -1);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    {
+        nvtx3::scoped_range range{"serve"};
+        for (int step = 0; step < steps; ++step)
+            for (int g = 0; g < groups; ++g) serve_step(device_model, served[g], &clients[g * kSlots], step);
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+
+    int wrong = 0, first_wrong = -1, expected = 0, found = 0;
+    for (int c = 0; c < groups * kSlots; ++c) {
+        const std::vector<int> tokens = expected_tokens(model, clients[c], steps);
+        for (int step = 0; step < steps; ++step) {
+            const int answer = served[c / kSlots].answers[size_t(step) * kSlots + c % kSlots];
+            if (c == 0 || (answer != tokens[step] && wrong == 0)) expected = tokens[step], found = answer;
+            if (answer != tokens[step] && wrong++ == 0) first_wrong = c;
+        }
+    }
+    std::printf("%d steps of %d clients: %.2f ms, %.0f tokens a second\n", steps, groups * kSlots,
+                elapsed.count(), 1e3 * steps * groups * kSlots / elapsed.count());
+    std::printf("client %d: expected token %d, found %d; %d of %d tokens wrong\n", std::max(first_wrong, 0),
+                expected, found, wrong, steps * groups * kSlots);
+    return wrong == 0 ? 0 : 1;
+}
