@@ -102,6 +102,7 @@ record() {
 
 verify() {
     topic='verify'
+    rm -f docs/verification.json
     on whole
     try verify ch05
     exits 0
