@@ -3,12 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "core/error.h"
 
@@ -21,9 +26,29 @@ namespace {
                 reason == ENOSPC ? kFindingFailed : kBadInput);
 }
 
-/// A name beside `path` that no other process uses.
-fs::path scratch_beside(const fs::path& path) {
-    return path.string() + fmt::format(".{}.part", ::getpid());
+/// So long that nobody else's folders are called so.
+constexpr const char* kScratchFolder = "cuda-tools-course-lab.";
+
+/// Removes what processes that were killed have left in a folder: entries of ours whose names begin and end
+/// so, and that nobody has written to for a while.
+void sweep(const fs::path& folder, const std::string& begin, const std::string& end, std::chrono::hours age) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored)) {
+        const std::string name = entry.path().filename().string();
+        const bool is_meant = name.size() > begin.size() + end.size() && name.rfind(begin, 0) == 0 &&
+                              name.compare(name.size() - end.size(), end.size(), end) == 0;
+        // The middle is a process id, or drawn by mkdtemp.
+        const std::string middle =
+            is_meant ? name.substr(begin.size(), name.size() - begin.size() - end.size()) : "";
+        const bool is_ours =
+            !middle.empty() && std::all_of(middle.begin(), middle.end(), [&](unsigned char c) {
+                return end.empty() ? std::isalnum(c) : std::isdigit(c);
+            });
+        struct stat status {};
+        if (!is_ours || ::lstat(entry.path().c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
+        if (std::time(nullptr) - status.st_mtime > std::chrono::seconds(age).count())
+            fs::remove_all(entry.path(), ignored);
+    }
 }
 
 void make_folders_above(const fs::path& path) {
@@ -33,6 +58,11 @@ void make_folders_above(const fs::path& path) {
 }
 
 }  // namespace
+
+fs::path scratch_beside(const fs::path& path) {
+    sweep(path.parent_path(), path.filename().string() + ".", ".part", std::chrono::hours(1));
+    return path.string() + fmt::format(".{}.part", ::getpid());
+}
 
 std::string read_file(const fs::path& path) {
     std::error_code ignored;
@@ -80,8 +110,10 @@ void replace_file(const fs::path& finished, const fs::path& path) {
 
 TemporaryFolder::TemporaryFolder() {
     std::error_code problem;
-    std::string name = (fs::temp_directory_path(problem) / "lab.XXXXXX").string();
+    const fs::path all = fs::temp_directory_path(problem);
+    std::string name = (all / (std::string(kScratchFolder) + "XXXXXX")).string();
     if (problem) fail("there is no folder for temporary files; set TMPDIR to one", name, problem.value());
+    sweep(all, kScratchFolder, "", std::chrono::hours(24));
     if (!::mkdtemp(name.data())) fail("cannot make a temporary folder", name, errno);
     path_ = name;
 }

@@ -12,6 +12,10 @@ namespace fs = std::filesystem;
 /// The whole file; an Error names the path and the reason.
 [[nodiscard]] std::string read_file(const fs::path& path);
 
+/// A name beside `path` that no other process uses, to write what is to replace it. What a process that was
+/// killed has left under such a name is removed, after an hour.
+[[nodiscard]] fs::path scratch_beside(const fs::path& path);
+
 /// Writes beside `path` and renames, so that a reader sees the old file or the new one, never a part, and a
 /// full disk leaves the old one as it was. Makes the folders above it.
 void write_file(const fs::path& path, std::string_view contents);
@@ -19,7 +23,8 @@ void write_file(const fs::path& path, std::string_view contents);
 /// Moves a finished file over `path`, across file systems if need be, with the same promise as write_file.
 void replace_file(const fs::path& finished, const fs::path& path);
 
-/// A folder that is removed with all it holds when this goes away.
+/// A folder that is removed with all it holds when this goes away; if the process is killed, by a later one,
+/// after a day.
 class TemporaryFolder {
   public:
     TemporaryFolder();

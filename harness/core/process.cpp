@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,6 +93,28 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return result;
 }
 
+/// What a new process needs to become the program, made ready before fork(): behind it, little may be done.
+struct Becoming {
+    char* const* argv;
+    char* const* environment;
+    const char* folder;  ///< null for the one where we are
+    int in, out, err;
+    pid_t parent;
+};
+
+/// Turns this new process into the program. It is killed when the thread ends that started it, so that no
+/// tool of a lab that was killed writes where a later one reads. Returns only if it fails; errno says why.
+void become(const Becoming& b) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const bool ready = ::getppid() == b.parent &&  // else lab had ended before
+                       ::setpgid(0, 0) == 0 && ::dup2(b.in, STDIN_FILENO) >= 0 &&
+                       ::dup2(b.out, STDOUT_FILENO) >= 0 && ::dup2(b.err, STDERR_FILENO) >= 0 &&
+                       (!b.folder || ::chdir(b.folder) == 0);
+    if (ready) ::execvpe(b.argv[0], b.argv, b.environment);
+}
+
+/// Starts a command in a process group of its own, so that the time limit also reaches what the command
+/// starts.
 pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
     if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
         throw Error(fmt::format("{} cannot run in {}: there is no such folder", command.words[0],
@@ -100,28 +122,32 @@ pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
     std::vector<std::string> words = command.words;
     std::vector<std::string> variables = command.environment.value_or(std::vector<std::string>{});
     auto argv = pointers(words), envp = pointers(variables);
+    Pipe failure;  // says why the program could not be started; closed unread when it is
+    const Becoming becoming{argv.data(),
+                            command.environment ? envp.data() : environ,
+                            command.folder.empty() ? nullptr : command.folder.c_str(),
+                            ::open("/dev/null", O_RDONLY | O_CLOEXEC),
+                            out.end[1],
+                            err.end[1],
+                            ::getpid()};
 
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, out.end[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, err.end[1], STDERR_FILENO);
-    if (!command.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, command.folder.c_str());
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    // A process group of its own, so that the time limit also reaches what the command starts.
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-
-    pid_t pid = -1;
-    const int failed = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(),
-                                    command.environment ? envp.data() : environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    if (failed != 0)
-        throw Error(fmt::format("{} could not be started: {}. Is it installed and in PATH?", command.words[0],
-                                std::strerror(failed)),
-                    kNothingCouldRun);
-    return pid;
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        become(becoming);
+        const int reason = errno;
+        (void)!::write(failure.end[1], &reason, sizeof reason);
+        ::_exit(127);
+    }
+    int reason = pid < 0 ? errno : 0;
+    if (becoming.in >= 0) ::close(becoming.in);
+    failure.close_write();
+    while (pid > 0 && ::read(failure.end[0], &reason, sizeof reason) < 0 && errno == EINTR) {
+    }
+    if (reason == 0) return pid;
+    if (pid > 0) ::waitpid(pid, nullptr, 0);
+    throw Error(fmt::format("{} could not be started: {}. Is it installed and in PATH?", command.words[0],
+                            std::strerror(reason)),
+                kNothingCouldRun);
 }
 
 constexpr std::size_t kMostOutput = std::size_t{64} << 20;

@@ -43,7 +43,7 @@ std::string architecture() {
 /// Compiles a program to `target`, or with `as_library` the same file to the library that the program opens.
 void compile(const Course& course, const Program& program, const std::string& arch, const fs::path& target,
              bool as_library, const Announce& announce) {
-    const fs::path part = target.string() + ".part";
+    const fs::path part = scratch_beside(target);
     Command command{.words = {nvcc()->string()}, .limit = kCompilerLimit, .folder = course.root()};
     append(command.words, course.common_flags());
     // An unused variable is no reason not to look at what a learner's program does.
@@ -97,6 +97,7 @@ fs::path build_program(const Course& course, const Program& program, const Annou
     fs::create_directories(folder);
     const Lock lock(stamp);
     if (up_to_date()) return binary;  // another lab has just built it
+    fs::remove(stamp);                // no binary may bear the stamp of another, wherever this ends
     if (program.library) compile(course, program, arch, library_of(binary), true, announce);
     compile(course, program, arch, binary, false, announce);
     write_file(stamp, built);

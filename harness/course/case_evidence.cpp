@@ -22,6 +22,22 @@ CaseEvidence obtain_live(const Course& course, const Case& both, const Announce&
     return result;
 }
 
+/// Both programs as they ran here before, if both did.
+std::optional<CaseEvidence> obtain_own(const Course& course, const Case& both) {
+    std::optional<Evidence> first = own_live_run(course, both.programs[0]);
+    std::optional<Evidence> second = first ? own_live_run(course, both.programs[1]) : std::nullopt;
+    if (!second || !first->has_trace() || !second->has_trace())
+        return std::nullopt;  // there are pictures to draw
+    CaseEvidence result{{std::move(*first), std::move(*second)}, true, "", "", {}};
+    result.label = source_label(result.sides[0].provenance(), true);
+    for (std::size_t side = 0; side < 2; ++side) {
+        const fs::path report =
+            live_evidence_path(course, both.programs[side]).replace_extension(".nsys-rep");
+        if (fs::exists(report)) result.reports[side] = report;
+    }
+    return result;
+}
+
 CaseEvidence obtain_recorded(const Course& course, const Case& both) {
     CaseEvidence result{{open_recorded(course, both.programs[0]), open_recorded(course, both.programs[1])},
                         false,
@@ -86,6 +102,23 @@ fs::path live_evidence_path(const Course& course, const Program& program) {
     return path.replace_extension(recording.empty() ? ".sqlite" : "." + recording + ".sqlite");
 }
 
+std::optional<Evidence> own_live_run(const Course& course, const Program& program) {
+    const fs::path path = live_evidence_path(course, program);
+    if (!fs::exists(path)) return std::nullopt;
+    try {
+        Evidence evidence = Evidence::open(path);
+        if (is_stale(course, program, evidence)) return std::nullopt;
+        for (const Recording& further : program.further) {
+            std::optional<Evidence> more = own_live_run(course, program.recorded_as(further));
+            if (!more) return std::nullopt;
+            evidence.add_recording(further.name, std::move(*more));
+        }
+        return evidence;
+    } catch (const Error&) {
+        return std::nullopt;  // damaged: what the course has recorded will do
+    }
+}
+
 LiveRun record_live(const Course& course, const Program& program, const Announce& announce) {
     const fs::path binary = build_program(course, program, announce);
     LiveRun run;
@@ -118,6 +151,10 @@ CaseEvidence obtain(const Course& course, const Case& both, Source source, const
                 "evidence is shown.",
                 missing),
             kNothingCouldRun);
+    if (std::optional<CaseEvidence> own = obtain_own(course, both)) {
+        own->note = missing + ", so these are your own runs of before";
+        return std::move(*own);
+    }
     CaseEvidence recorded = obtain_recorded(course, both);
     recorded.note = missing + ", so this is recorded evidence";
     return recorded;

@@ -40,6 +40,10 @@ struct CaseEvidence {
 /// Where the evidence of a live run of this program is kept.
 [[nodiscard]] std::filesystem::path live_evidence_path(const Course& course, const Program& program);
 
+/// The learner's own live run of today's program, made earlier: with its further recordings. Nothing if there
+/// is none, or one that is damaged, stale or without one of the recordings.
+[[nodiscard]] std::optional<Evidence> own_live_run(const Course& course, const Program& program);
+
 struct LiveRun {
     std::filesystem::path path, report;  ///< of the plain recording
     std::optional<Evidence> evidence;    ///< with the further recordings
@@ -48,7 +52,9 @@ struct LiveRun {
 /// Builds and records one program now, in all its recordings; evidence and reports go below build/live/.
 [[nodiscard]] LiveRun record_live(const Course& course, const Program& program, const Announce& announce);
 
-/// Evidence for both sides. Asking for a live run where there can be none is an Error with exit code 77.
+/// Evidence for both sides: recorded now; where that is not possible, of the learner's own earlier runs, if
+/// both are there; else as it was recorded with the course. Asking for a live run where there can be none is
+/// an Error with exit code 77.
 [[nodiscard]] CaseEvidence obtain(const Course& course, const Case& both, Source source,
                                   const Announce& announce);
 

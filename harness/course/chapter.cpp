@@ -268,6 +268,21 @@ std::vector<Program> all_recordings(const Program& program) {
     return all;
 }
 
+std::string Case::said_by(const Finding& finding) const {
+    return finding.recording.empty() ? finding.says
+                                     : fmt::format("{} (recording {})", finding.says, finding.recording);
+}
+
+std::vector<std::string> Case::recordings_in_use() const {
+    std::vector<std::string> lines;
+    for (const Recording& further : programs[0].further) {
+        const bool used = std::any_of(findings.begin(), findings.end(),
+                                      [&](const Finding& f) { return f.recording == further.name; });
+        if (used && !further.says.empty()) lines.push_back(fmt::format("{}: {}", further.name, further.says));
+    }
+    return lines;
+}
+
 std::string Case::text_of(const Quotient& quotient) const {
     return fmt::format("{} / {} {}", programs[1 - quotient.over].name, programs[quotient.over].name,
                        quotient.expected.text);

@@ -80,6 +80,13 @@ struct Case {
     /// lesson, although no finding asks them. The others find nothing, unless findings ask some.
     std::vector<std::string> first_reports;
 
+    /// What a finding says, and of which recording if it is not of the plain one: "kernels (recording
+    /// `nvtx`)".
+    [[nodiscard]] std::string said_by(const Finding& finding) const;
+
+    /// What the further recordings are for that findings are asked of, as "nvtx: the range steady".
+    [[nodiscard]] std::vector<std::string> recordings_in_use() const;
+
     /// "fixed / buggy >= 4", for a finding with a quotient.
     [[nodiscard]] std::string text_of(const Quotient& quotient) const;
 };

@@ -98,7 +98,13 @@ Chapter Course::chapter(const std::string& name) const {
                             join(short_ids, ", ")));
 }
 
-Course::Chosen Course::choose(const std::string& name) const {
+Course::Chosen Course::choose(const std::string& asked) const {
+    // An answer's own path, as an editor or the shell's completion gives it: work/ch05_streams/1_x/answer.cu
+    std::string name = asked;
+    if (name.rfind("work/", 0) == 0) {
+        name.erase(0, 5);
+        if (const std::size_t file = name.rfind("/answer.cu"); file != std::string::npos) name.erase(file);
+    }
     const std::size_t slash = name.find('/');
     Chosen chosen{chapter(name.substr(0, slash)), nullptr};
     if (slash == std::string::npos) return chosen;

@@ -32,13 +32,14 @@ class Course {
     /// A chapter by "ch05", "5" or "ch05_streams"; an Error names the nearest one there is.
     [[nodiscard]] Chapter chapter(const std::string& name) const;
 
-    /// A case by "ch05" (the pair) or "ch05/vector_add_pipeline", also with the exercise's number.
+    /// A case by "ch05" (the pair) or "ch05/vector_add_pipeline", also with the exercise's number, and an
+    /// exercise by the path of its answer from the root.
     struct Chosen {
         Chapter chapter;
         const Exercise* exercise = nullptr;  ///< into `chapter`; null for the pair
         [[nodiscard]] const Case& programs() const { return exercise ? exercise->programs : chapter.pair; }
     };
-    [[nodiscard]] Chosen choose(const std::string& name) const;
+    [[nodiscard]] Chosen choose(const std::string& asked) const;
 
     /// The recorded run of a program: of the GPU that is here if there is one of its kind, else any. An Error
     /// says how to record one if none is there.

@@ -51,9 +51,10 @@ const char* state_of(const Done& done) {
     return done.started ? "started" : "not started";
 }
 
-void Progress::add(Step step, const std::string& subject) const {
+void Progress::add(Step step, const std::string& subject, const std::vector<std::string>& failed) const {
     fs::create_directories(file_.parent_path());
-    std::string line = fmt::format("{} {} {}\n", utc_now(), to_string(step), subject);
+    std::string line = fmt::format("{} {} {}{}{}\n", utc_now(), to_string(step), subject,
+                                   failed.empty() ? "" : " ", join(failed, ","));
     const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     // A crash or an editor may have left the last line without its end: begin a new one.
     char last = '\n';
@@ -73,8 +74,10 @@ std::vector<Progress::Line> Progress::lines() const {
     if (!fs::exists(file_)) return lines;
     for (const std::string& text : split(read_file(file_), '\n')) {
         const std::vector<std::string> words = split(trim(text), ' ');
-        if (words.size() != 3) continue;
-        if (const auto step = step_from(words[1])) lines.push_back({words[0], words[2], *step});
+        const auto step = words.size() < 3 ? std::nullopt : step_from(words[1]);
+        if (!step || words.size() > (step == Step::failed ? 4 : 3)) continue;
+        const auto failed = words.size() > 3 ? split(words[3], ',') : std::vector<std::string>{};
+        lines.push_back({words[0], words[2], *step, failed});
     }
     std::stable_sort(lines.begin(), lines.end(),
                      [](const Line& a, const Line& b) { return a.time < b.time; });
@@ -89,8 +92,15 @@ Done Progress::exercise(const std::string& subject) const {
         done.passed = done.passed || line.step == Step::passed;
         done.checks += line.step == Step::passed || line.step == Step::failed;
         done.hints += line.step == Step::hint;
+        if (line.step == Step::passed || line.step == Step::failed) done.failed = line.failed;
+        done.last = line.time;
     }
     return done;
+}
+
+std::string Progress::last_activity() const {
+    const std::vector<Line> all = lines();
+    return all.empty() ? "" : all.back().time;
 }
 
 bool Progress::answered_right(const std::string& subject) const {

@@ -1,7 +1,9 @@
 // What a learner has done, as lines of text in work/progress.txt.
 //
-//   2026-11-20T05:24:41Z passed ch05_streams/vector_add_pipeline
+//   2026-11-20T05:24:41Z failed ch05_streams/vector_add_pipeline streams_used,answer
+//   2026-11-20T05:31:02Z passed ch05_streams/vector_add_pipeline
 //
+// Behind a failed check stands what failed, if it is known: findings, or one of the two words below.
 // Lines are only ever added, each in one write: a crash costs at most the last one, and two files merge by
 // putting them together. What a line does not say in this form is passed over.
 #pragma once
@@ -19,10 +21,16 @@ enum class Step { started, failed, passed, hint, right, wrong };
 
 [[nodiscard]] const char* to_string(Step step);
 
+/// What stands in place of findings where the answer could not be graded.
+inline constexpr const char* kDoesNotCompile = "does-not-compile";
+inline constexpr const char* kDoesNotEnd = "does-not-end";
+
 struct Done {
     bool started = false, passed = false;
-    int checks = 0;  ///< graded so far, passed or failed
-    int hints = 0;   ///< hints shown so far
+    int checks = 0;                   ///< graded so far, passed or failed
+    int hints = 0;                    ///< hints shown so far
+    std::vector<std::string> failed;  ///< by what the latest check failed; empty if it passed
+    std::string last;                 ///< when something was last done here; "" if nothing was
 };
 
 /// "not started", "started", "tried" or "passed".
@@ -33,17 +41,21 @@ class Progress {
     explicit Progress(std::filesystem::path file) : file_(std::move(file)) {}
 
     /// Adds a line, with the time of now. `subject` is "ch05_streams/EXERCISE" or "ch05_streams:QUESTION".
-    void add(Step step, const std::string& subject) const;
+    void add(Step step, const std::string& subject, const std::vector<std::string>& failed = {}) const;
 
     [[nodiscard]] Done exercise(const std::string& subject) const;
 
     /// Was the question's last answer right?
     [[nodiscard]] bool answered_right(const std::string& subject) const;
 
+    /// When anything was last done: the time of the latest line, "" if there is none.
+    [[nodiscard]] std::string last_activity() const;
+
   private:
     struct Line {
         std::string time, subject;
         Step step;
+        std::vector<std::string> failed;
     };
     [[nodiscard]] std::vector<Line> lines() const;  ///< in the order of time, whatever the order in the file
 

@@ -15,15 +15,11 @@ namespace lab {
 
 QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter, const Question& question) {
     const Program& program = chapter.program_of(question);
-    const fs::path own = live_evidence_path(course, program);
-    if (fs::exists(own)) {
-        Evidence live = Evidence::open(own);
+    if (std::optional<Evidence> own = own_live_run(course, program)) {
         // A run here that cannot answer, such as one without samples of the GPU, is no reason not to ask.
-        const bool answers = !is_stale(course, program, live) &&
-                             measure(live, question.sql, question.metric, question.range).value.has_value();
-        if (answers) {
-            const std::string label = source_label(live.provenance(), true);
-            return {std::move(live), true, label, own};
+        if (measure(*own, question.sql, question.metric, question.range).value.has_value()) {
+            const std::string label = source_label(own->provenance(), true);
+            return {std::move(*own), true, label, live_evidence_path(course, program)};
         }
     }
     Evidence recorded = open_recorded(course, program);

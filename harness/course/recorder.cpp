@@ -123,6 +123,17 @@ void tool_step(const char* tool, const Program& program, const std::function<voi
     }
 }
 
+/// The GPU whose kernels a report holds, where it names several: the driver's first need not be the one.
+std::string gpu_of_kernels(const RunRecord& record) {
+    if (!record.nsys || !record.nsys->exported) return "";
+    const Evidence evidence = Evidence::open(*record.nsys->exported);
+    const Trace& trace = evidence.trace();
+    if (trace.gpus.size() < 2 || trace.kernels.empty()) return "";
+    for (const Gpu& one : trace.gpus)
+        if (one.device == trace.kernels.front().device) return one.name;
+    return "";
+}
+
 /// All tools that findings ask, at once: times mean nothing under the sanitizer.
 void run_sanitizers(const Program& program, const fs::path& binary, const Announce& announce,
                     RunRecord& record) {
@@ -145,6 +156,10 @@ Provenance provenance_of(const Program& program, const RunRecord& record, const 
     if (gpu())
         p["gpu"] = gpu()->name, p["driver"] = gpu()->driver,
         p["compute_capability"] = gpu()->compute_capability;
+    if (const std::string used = gpu_of_kernels(record); !used.empty() && used != p["gpu"]) {
+        p["gpu"] = used;
+        p.erase("compute_capability");  // it was of the first
+    }
     if (nvcc()) p["cuda"] = version_of(*nvcc());
     if (record.nsys) p["nsys"] = version_of(*nsys());
     p["recording"] = recording_text(program);

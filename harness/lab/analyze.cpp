@@ -161,13 +161,34 @@ void add_analyze(Session& session) {
         bool json = false;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command(session, "analyze", "where the time goes in a report of your own", [options] {
-        return analyze(options->file, options->range.empty() ? std::nullopt : std::optional(options->range),
-                       options->json);
-    });
-    command.required("FILE", options->file, "an .nsys-rep, or the .sqlite that nsys exports from it");
-    command.optional("--range", options->range, "only the work launched in NVTX ranges of this name");
-    command.flag("--json", options->json, "print everything as JSON");
+    Subcommand command(
+        session,
+        {.name = "analyze",
+         .summary = "where the time goes in a report of your own",
+         .does = "Reads a report of Nsight Systems, of any program, and splits its time: kernels run, only "
+                 "copies run, nothing runs and why; then kernels, copies by direction and kind of memory, "
+                 "streams, NVTX ranges and calls of the CUDA API. Times are in ns, µs, ms or s as printed; "
+                 "in JSON in ns.\n\n"
+                 "With a range it counts only what was launched in NVTX ranges of that name. Of several "
+                 "GPUs it is about the one with the most kernel time, and says so.",
+         .exits = {{"0", "the analysis is printed"},
+                   bad_usage(),
+                   nothing_could_run("an .nsys-rep is given and there is no nsys to export it")},
+         .reads = {{"FILE",
+                    "the report. An .nsys-rep is exported to a temporary folder; nothing is left beside it"}},
+         .examples = {{"./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
+                       "the chapter's first program, as recorded"},
+                      {"./lab analyze ch05_streams/evidence/h200/fixed.sqlite --range normalise --json",
+                       "one range of the other, for a script"}},
+         .see_also = {"timeline", "nsys", "docs/nsys.md"}},
+        [options] {
+            return analyze(options->file,
+                           options->range.empty() ? std::nullopt : std::optional(options->range),
+                           options->json);
+        });
+    command.option(report_word(), options->file);
+    command.option(range_option(), options->range);
+    command.flag("--json", options->json, "prints everything as JSON");
 }
 
 }  // namespace lab

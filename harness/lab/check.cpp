@@ -72,7 +72,7 @@ void print_grade(const Case& both, const Grade& grade) {
         const Finding& f = *g.finding;
         const std::string unit =
             f.unit.empty() || f.unit == "share" || f.quotient || !g.judged.measured.value ? "" : " " + f.unit;
-        table.add({f.says, expected_of(both, f), g.judged.measured.text() + unit,
+        table.add({both.said_by(f), expected_of(both, f), g.judged.measured.text() + unit,
                    f.asserted() ? verdict_mark(g.judged.verdict) : ""});
     }
     fmt::print("{}\n", table.text(2, table_columns()));
@@ -96,7 +96,17 @@ std::string next_exercise(const Course::Chosen& chosen) {
     return fmt::format("./lab quiz {}", chapter.short_id);
 }
 
-int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict, const std::string& file) {
+/// What an answer failed by, for the learner's own record.
+std::vector<std::string> failed_by(const Grade& grade) {
+    std::vector<std::string> ids;
+    for (const GradedFinding& g : grade.findings)
+        if (g.finding->asserted() && g.judged.verdict == Verdict::fail) ids.push_back(g.finding->id);
+    return ids;
+}
+
+/// `failed`: what to note of an answer that does not pass.
+int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict,
+           const std::vector<std::string>& failed, const std::string& file) {
     const Progress progress = progress_of(course);
     const std::string& id = chosen.exercise->programs.id;
     switch (verdict) {
@@ -106,7 +116,7 @@ int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict, 
                        chosen.exercise->programs.programs[1].source.string(), next_exercise(chosen));
             break;
         case Verdict::fail:
-            progress.add(Step::failed, id);
+            progress.add(Step::failed, id, failed);
             fmt::print("\n{}  {}\n", red("not yet"), file);
             print_hint(course, chosen);
             fmt::print("next     edit it, then ./lab check {}; a further hint: ./lab hint {}\n",
@@ -120,8 +130,8 @@ int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict, 
             break;
         case Verdict::not_run:
             fmt::print(
-                "\n{}  {}: what could be graded here is right, the rest was not run, and that is no pass\n"
-                "next     ./lab doctor says what is missing\n",
+                "\n{}  {}: what could be graded here is right, the rest was not run, and that is no "
+                "pass\nnext     ./lab doctor says what is missing\n",
                 yellow("not passed"), file);
             break;
     }
@@ -162,7 +172,7 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
         (void)build_program(course, program, announce_to_terminal);
     } catch (const ProgramError& problem) {
         // What the compiler says is the hint here.
-        progress_of(course).add(Step::failed, exercise.programs.id);
+        progress_of(course).add(Step::failed, exercise.programs.id, {kDoesNotCompile});
         fmt::print("{}\n\n{}  {}\nnext     edit it, then ./lab check {}\n", problem.what(), red("not yet"),
                    file, short_name(chosen));
         return kFindingFailed;
@@ -181,20 +191,46 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
         print_last_words(exercise.programs, *live.evidence);
         print_grade(exercise.programs, grade);
         if (fs::exists(live.report)) fmt::print("report   {}\n", course.shown(live.report));
-        return finish(course, chosen, grade.verdict, file);
+        return finish(course, chosen, grade.verdict, failed_by(grade), file);
     } catch (const ProgramError& problem) {
         fmt::print("{}\n", problem.what());
-        return finish(course, chosen, Verdict::fail, file);
+        return finish(course, chosen, Verdict::fail, {kDoesNotEnd}, file);
     }
 }
 
 void add_check(Session& session) {
     const auto name = std::make_shared<std::string>();
-    Subcommand command(session, "check", "grade your answer by what the tools see", [name] {
-        const Course course = Course::find();
-        return check_answer(course, choose_exercise(course, *name));
-    });
-    command.required("EXERCISE", *name, "ch05/vector_add_pipeline, or ch05/1");
+    Subcommand command(
+        session,
+        {.name = "check",
+         .summary = "grade your answer by what the tools see",
+         .does =
+             "Builds your copy of the exercise, runs it, records it under the tools that its findings need, "
+             "and judges every finding by what is expected of the solution. A ratio of starter and answer "
+             "is judged on two runs of the same minute. Each command line is printed before it runs.\n\n"
+             "What does not hold comes with one hint, the furthest that you have asked for. Where there is "
+             "no GPU, your answer is compiled if nvcc is here, and what would be graded is listed: that is "
+             "no pass.",
+         .exits =
+             {{"0", "passed: every finding holds"},
+              {"1",
+               "it does not compile or does not end, a finding does not hold, or it is too close to call"},
+              bad_usage(),
+              nothing_could_run("there is no GPU, or a tool is missing, so not everything was graded")},
+         .reads = {{"work/CHAPTER/N_EXERCISE/answer.cu", "your answer"},
+                   {"ch*/chapter.toml", "the findings"}},
+         .writes = {{"build/live/work/", "evidence and report of the run"},
+                    {"build/programs/work/", "your answer, built"},
+                    {"work/progress.txt", "passed, or failed and by which findings"}},
+         .examples = {{"./lab check ch05/vector_add_pipeline",
+                       "grades work/ch05_streams/1_vector_add_pipeline/answer.cu"},
+                      {"./lab check ch05/1", "the same, by number"}},
+         .see_also = {"start", "watch", "hint", "run"}},
+        [name] {
+            const Course course = Course::find();
+            return check_answer(course, choose_exercise(course, *name));
+        });
+    command.option(exercise_word(), *name);
 }
 
 }  // namespace lab

@@ -1,44 +1,91 @@
 #include "lab/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <string_view>
 
 #include "core/terminal.h"
 
 namespace lab {
 
-Subcommand::Subcommand(Session& session, const std::string& name, const std::string& what,
-                       std::function<int()> work)
-    : app_(session.app.add_subcommand(name, what)) {
-    app_->callback([&session, work = std::move(work)] { session.exit_code = work(); });
+Subcommand::Subcommand(Session& session, Manual page, std::function<int()> work)
+    : session_(session),
+      index_(session.manuals.size()),
+      app_(session.app.add_subcommand(page.name, page.summary)) {
+    if (page.hidden) app_->group("");
+    app_->callback(
+        [&session, work = std::move(work)] { session.exit_code = session.only_parses ? kFine : work(); });
+    session.manuals.push_back(std::move(page));
 }
 
-void Subcommand::required(const std::string& name, std::string& into, const std::string& what) {
-    app_->add_option(name, into, what)->required();
+namespace {
+
+/// What an option demands of its value.
+void demand(const Option& option, CLI::Option& made) {
+    if (option.required) made.required();
+    if (!option.choices.empty()) made.check(CLI::IsMember(option.choices));
 }
 
-void Subcommand::optional(const std::string& name, std::string& into, const std::string& what) {
-    app_->add_option(name, into, what);
+}  // namespace
+
+void Subcommand::option(const Option& option, std::string& into) {
+    demand(option, *app_->add_option(option.name, into, option.text));
+    manual().options.push_back(option);
+}
+
+void Subcommand::option(const Option& option, std::optional<std::string>& into) {
+    demand(option, *app_->add_option(option.name, into, option.text));
+    manual().options.push_back(option);
 }
 
 void Subcommand::flag(const std::string& name, bool& into, const std::string& what) {
     app_->add_flag(name, into, what);
+    manual().options.push_back({.name = name, .text = what});
 }
 
-void Subcommand::rest(const std::string& name, std::vector<std::string>& into, const std::string& what) {
-    app_->add_option(name, into, what);
+void Subcommand::rest(const Option& option, std::vector<std::string>& into) {
+    app_->add_option(option.name, into, option.text);
+    manual().options.push_back(option);
+    manual().options.back().repeated = true;
 }
 
-void Subcommand::one_of(const std::string& name, std::string& into, const std::vector<std::string>& choices) {
-    app_->add_option(name, into, "one of these")->check(CLI::IsMember(choices));
+void Subcommand::exclude(const std::string& option, const std::string& other) {
+    app_->get_option(option)->excludes(app_->get_option(other));
+    manual().at_most_one.push_back({option, other});
 }
 
-void Subcommand::exclude(const std::string& flag, const std::string& other) {
-    app_->get_option(flag)->excludes(app_->get_option(other));
+Said bad_usage() {
+    return {"2", "wrong usage, or input that cannot be used"};
 }
+
+Said nothing_could_run(const std::string& when) {
+    return {"77", when};
+}
+
+namespace {
+
+/// In the course's root, from where all of these lines can be run: paths below it without it.
+std::string from_here(std::string line) {
+    if (!std::filesystem::exists("common/nvcc.flags")) return line;
+    const std::string here = std::filesystem::current_path().string() + "/";
+    for (std::size_t at = 0; (at = line.find(here, at)) != std::string::npos; ++at) {
+        const bool begins_word =
+            at == 0 || std::string_view(" '=").find(line[at - 1]) != std::string_view::npos;
+        const std::size_t end = std::min(line.find_first_of(" '", at + here.size()), line.size());
+        const std::string path = line.substr(at + here.size(), end - at - here.size());
+        // Without a slash, a shell would look for the program in PATH; and an option may begin with a dash.
+        if (!begins_word || path.empty() || path[0] == '-' || path.find('/') == std::string::npos) continue;
+        line.erase(at, here.size());
+    }
+    return line;
+}
+
+}  // namespace
 
 void announce_to_terminal(const std::string& line) {
-    const std::string shown = line.rfind("# ", 0) == 0 ? line : "$ " + line;
+    const std::string shown = line.rfind("# ", 0) == 0 ? line : "$ " + from_here(line);
     std::fprintf(stderr, "%s\n", dim(shown).c_str());
 }
 

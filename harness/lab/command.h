@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "course/course.h"
 #include "course/findings.h"
 #include "evidence/analysis.h"
+#include "lab/manual.h"
 
 namespace CLI {
 class App;
@@ -21,27 +23,39 @@ namespace lab {
 
 struct Session {
     CLI::App& app;
+    Manuals manuals = {};
+    bool only_parses = false;  ///< for tests: reads the words, and does nothing
     int exit_code = kFine;
 };
 
-/// A command and its options. Only command.cpp knows CLI11, which takes long to compile.
+/// A command, its options and its page. Only command.cpp knows CLI11, which takes long to compile.
 class Subcommand {
   public:
-    /// `work` runs once the options are parsed, and returns the exit code.
-    Subcommand(Session& session, const std::string& name, const std::string& what, std::function<int()> work);
+    /// `page` says all but the options. `work` runs once they are parsed, and returns the exit code.
+    Subcommand(Session& session, Manual page, std::function<int()> work);
 
-    void required(const std::string& name, std::string& into, const std::string& what);
-    void optional(const std::string& name, std::string& into, const std::string& what);
+    /// An option with a value, one of its choices if it has some; or a word that goes by its place.
+    void option(const Option& option, std::string& into);
+    void option(const Option& option, std::optional<std::string>& into);
     void flag(const std::string& name, bool& into, const std::string& what);
-    void rest(const std::string& name, std::vector<std::string>& into, const std::string& what);
-    void one_of(const std::string& name, std::string& into, const std::vector<std::string>& choices);
+    void rest(const Option& option, std::vector<std::string>& into);
 
-    /// At most one of the two flags may be given.
-    void exclude(const std::string& flag, const std::string& other);
+    /// At most one of the two options may be given.
+    void exclude(const std::string& option, const std::string& other);
 
   private:
+    [[nodiscard]] Manual& manual() { return session_.manuals[index_]; }
+
+    Session& session_;
+    std::size_t index_;
     CLI::App* app_;
 };
+
+/// What an exit code says of every command that can have it.
+[[nodiscard]] Said bad_usage();
+[[nodiscard]] Said nothing_could_run(const std::string& when);
+
+void add_commands(Session& session);  ///< all that follow
 
 void add_list(Session& session);
 void add_doctor(Session& session);
@@ -58,6 +72,12 @@ void add_watch(Session& session);
 void add_quiz(Session& session);
 void add_report(Session& session);
 void add_docs(Session& session);
+void add_class(Session& session);
+void add_completion(Session& session);  ///< completion, and the hidden complete
+void add_help(Session& session);        ///< help, and the page of ./lab test
+
+/// The page of a command, or a line for each if none is named.
+int print_help(const Manuals& manuals, const std::string& name);
 
 /// Prints a command line that is about to run, so that it can be copied. To stderr: stdout may be JSON.
 void announce_to_terminal(const std::string& line);

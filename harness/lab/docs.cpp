@@ -54,11 +54,11 @@ std::vector<fs::path> markdown_files(const Course& course) {
     return files;
 }
 
-int docs(bool check) {
+int docs(bool check, const Manuals& manuals) {
     const Course course = Course::find();
     Outputs outputs;
     for (const fs::path& file : markdown_files(course)) {
-        Place place{course, file, std::nullopt};
+        Place place{course, file, std::nullopt, manuals};
         const std::string top = file.lexically_relative(course.root()).begin()->string();
         for (const std::string& id : course.chapter_ids())
             if (id == top) place.chapter = read_chapter(course.root(), id);
@@ -79,9 +79,24 @@ int docs(bool check) {
 
 void add_docs(Session& session) {
     const auto check = std::make_shared<bool>(false);
-    Subcommand command(session, "docs", "fill the generated blocks and figures of the Markdown files",
-                       [check] { return docs(*check); });
-    command.flag("--check", *check, "write nothing; fail if a block is not up to date");
+    Subcommand command(
+        session,
+        {.name = "docs",
+         .summary = "fill the generated blocks and figures of the Markdown files",
+         .does = "No number on a page is typed by hand: what stands in a generated block (measured, figure, "
+                 "diff, output and so on; harness/lab/docs_blocks.h says which there are) is made from "
+                 "recorded evidence, chapter.toml and the programs, and so are the figures and docs/lab.md. "
+                 "This command makes them anew, and writes only what has changed.",
+         .exits = {{"0", "everything is up to date"},
+                   {"1", "with --check: a file is not up to date"},
+                   bad_usage()},
+         .reads = {{"README.md, docs/, ch*/", "the pages, with what their blocks are made from"}},
+         .writes = {{"README.md, docs/, ch*/", "pages and .svg files"}},
+         .examples = {{"./lab docs", "after a change of evidence, findings or options"},
+                      {"./lab docs --check", "what CI runs"}},
+         .see_also = {"record", "verify", "docs/contributing.md"}},
+        [check, &session] { return docs(*check, session.manuals); });
+    command.flag("--check", *check, "writes nothing; fails if a block is not up to date");
 }
 
 }  // namespace lab

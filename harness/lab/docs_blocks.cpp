@@ -124,10 +124,14 @@ std::string measured(const Place& place, const std::string& argument) {
                 {Align::left, Align::right, Align::right, Align::left});
     for (const FindingRow& row : judge_case(both, evidence.sides[0], evidence.sides[1])) {
         const Finding& f = *row.finding;
-        table.add({f.says, with_unit(f, row.sides[0].measured), with_unit(f, row.sides[1].measured),
+        table.add({both.said_by(f), with_unit(f, row.sides[0].measured), with_unit(f, row.sides[1].measured),
                    asserted(both, row)});
     }
-    return table.markdown() + "\n*" + evidence.label + "*\n";
+    std::string recordings;
+    for (const std::string& recording : both.recordings_in_use())
+        recordings += "- recording " + recording + "\n";
+    return table.markdown() + "\n" + recordings + (recordings.empty() ? "" : "\n") + "*" + evidence.label +
+           "*\n";
 }
 
 /// The words of a figure's block behind the case: a program, range=..., file=...
@@ -237,8 +241,8 @@ std::string status(const Place& place) {
     if (chapter.draft)
         text +=
             "\n*A draft: its programs have not been recorded on a GPU yet. Until they are, its tables and "
-            "pictures "
-            "are empty,\nthere is no recorded run to look at, and its questions need a GPU of your own.*\n";
+            "pictures are empty,\nthere is no recorded run to look at, and its questions need a GPU of your "
+            "own.*\n";
     return text;
 }
 
@@ -296,6 +300,7 @@ std::string block_text(const Place& place, const std::string& kind, const std::s
     if (kind == "status") return status(place);
     if (kind == "exercises") return exercise_table(place);
     if (kind == "output") return output_of(place, argument);
+    if (kind == "help") return manuals_markdown(place.manuals);
     if (kind == "verification")
         return verification_markdown(place.course, read_verification(verification_file(place.course)));
     return chapter_table(place.course, place.file);

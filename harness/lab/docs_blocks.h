@@ -19,6 +19,7 @@
 //   <!-- status: -->                          how long a chapter takes, and whether it is a draft
 //   <!-- exercises: -->                       the table of the chapter's exercises
 //   <!-- chapters: -->                        the table of chapters
+//   <!-- help: -->                            the pages of all commands
 //   <!-- verification: -->                    what `lab verify --save` found
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
@@ -32,6 +33,7 @@
 
 #include "core/files.h"
 #include "course/course.h"
+#include "lab/manual.h"
 
 namespace lab {
 
@@ -42,10 +44,11 @@ struct Place {
     const Course& course;
     fs::path file;                   ///< the Markdown file
     std::optional<Chapter> chapter;  ///< the chapter it belongs to, if any
+    const Manuals& manuals;          ///< the pages of the commands
 };
 
-inline constexpr std::array kBlockKinds{"measured", "figure", "roofline",  "report",   "diff",
-                                        "output",   "status", "exercises", "chapters", "verification"};
+inline constexpr std::array kBlockKinds{"measured", "figure",    "roofline", "report",       "diff", "output",
+                                        "status",   "exercises", "chapters", "verification", "help"};
 
 /// What stands in a block of a page; figures are added to the outputs. An Error names the page and what is
 /// wrong.

@@ -171,9 +171,25 @@ int doctor(bool json) {
 
 void add_doctor(Session& session) {
     const auto json = std::make_shared<bool>(false);
-    Subcommand command(session, "doctor", "which tools work here, and what to do about the rest",
+    Subcommand command(session,
+                       {.name = "doctor",
+                        .summary = "which tools work here, and what to do about the rest",
+                        .does = "Tries each tool by using it: builds a small program with nvcc, runs it, "
+                                "records it with nsys, reads a counter with ncu, and has compute-sanitizer "
+                                "find a planted bug. For what fails it says why, what to do on a machine "
+                                "like this one, and which chapters are not affected. No tool runs for "
+                                "longer than a minute.",
+                        .exits = {{"0", "no tool is broken; some may not be here"},
+                                  {"1", "a tool is here and does not work"},
+                                  bad_usage()},
+                        .reads = {{"harness/doctor/probe.cu", "the program that the tools are tried on"},
+                                  {"harness/doctor/failures.toml", "known failures, and what to do"}},
+                        .writes = {{"build/doctor/", "the reports of the trials"}},
+                        .examples = {{"./lab doctor", "a minute before the first chapter"},
+                                     {"./lab doctor --json", "for a script that prepares a class room"}},
+                        .see_also = {"list", "docs/setup.md"}},
                        [json] { return doctor(*json); });
-    command.flag("--json", *json, "print the checks as JSON");
+    command.flag("--json", *json, "prints the checks as JSON");
 }
 
 }  // namespace lab

@@ -243,22 +243,61 @@ int gate(const GateOptions& options) {
 
 void add_gate(Session& session) {
     const auto options = std::make_shared<GateOptions>();
-    Subcommand command(session, "gate",
-                       "is program B slower than A? Exit code 1 if it is, or if the runs cannot tell",
-                       [options] { return gate(*options); });
-    command.required("A", options->a, "a built program: what B is measured against");
-    command.required("B", options->b, "a built program");
-    command.rest("ARGUMENTS", options->arguments, "for both programs, after --");
-    command.optional("--pairs", options->pairs,
-                     "runs of each, side by side in random order; 30 if not given");
-    command.optional("--threshold", options->threshold,
-                     "the slowdown to be caught, as 5% (the default) or 0.05; less than half of it, as "
-                     "measured, is let pass");
-    command.optional("--figure", options->figure,
-                     "compare a number that the programs print, not their wall time: a regular expression as "
-                     "of grep -E whose first group is a time, '([0-9.]+) ms'");
-    command.optional("--seed", options->seed, "of the order of the runs; drawn if not given, and printed");
-    command.flag("--json", options->json, "print the verdict and every run as JSON");
+    Subcommand command(
+        session,
+        {.name = "gate",
+         .summary = "is program B slower than program A?",
+         .does =
+             "Runs both programs in pairs, in a random order within each pair, after two runs of each as a "
+             "warm-up. The ratios B / A of the pairs give their median and an interval that holds it with "
+             "at least 95 % confidence, whatever the distribution.\n\n"
+             "B is slower if the whole interval lies above 1 and the median is at least 1 + half the "
+             "threshold; faster likewise, with A and B exchanged. No difference is seen if the whole "
+             "interval lies within the threshold either way. Else the runs scatter too much to tell: "
+             "inconclusive, which does not let pass.\n\n"
+             "It measures the wall time of the process, or with --figure a number that the programs print.",
+         .exits = {{"0", "no difference is seen, or B is faster"},
+                   {"1", "B is slower, or the runs scatter too much to tell"},
+                   {"2", "wrong usage, or a program that fails or prints no figure"},
+                   nothing_could_run("a program said so by its own exit code 77")},
+         .reads = {{"A, B", "two built programs; nothing is written"}},
+         .examples = {{"./lab gate ./old ./new --threshold 3%", "by wall time, before a commit"},
+                      {"./lab gate ./old ./new --figure '([0-9.]+) ms' --pairs 50 -- --size 4096",
+                       "by a time that both print"}},
+         .see_also = {"run", "nsys"}},
+        [options] { return gate(*options); });
+    const auto program = [](const char* name, const char* text) {
+        return Option{.name = name, .text = text, .takes = Takes::file, .required = true};
+    };
+    command.option(program("A", "a built program: what B is measured against"), options->a);
+    command.option(program("B", "a built program"), options->b);
+    command.rest({.name = "ARGUMENT", .text = "for both programs", .behind_dashes = true},
+                 options->arguments);
+    command.option({.name = "--pairs",
+                    .text = "runs of each, side by side in random order",
+                    .value = "COUNT",
+                    .otherwise = options->pairs},
+                   options->pairs);
+    command.option(
+        {.name = "--threshold",
+         .text = "the slowdown to be caught, in percent (5%) or as a share (0.05); less than half of it, as "
+                 "measured, is let pass",
+         .value = "SHARE",
+         .otherwise = options->threshold},
+        options->threshold);
+    command.option(
+        {.name = "--figure",
+         .text = "compares a number that the programs print: a regular expression as of grep -E whose first "
+                 "group is a time, '([0-9.]+) ms'",
+         .value = "EXPRESSION",
+         .otherwise = "the wall time of the process"},
+        options->figure);
+    command.option({.name = "--seed",
+                    .text = "of the order of the runs, a whole number; it is printed",
+                    .value = "NUMBER",
+                    .otherwise = "drawn at random"},
+                   options->seed);
+    command.flag("--json", options->json, "prints the verdict and every run as JSON");
 }
 
 }  // namespace lab

@@ -16,6 +16,13 @@ fs::path answer_path(const Course& course, const Exercise& exercise) {
     return course.root() / "work" / *exercise.folder.begin() / exercise.folder.filename() / "answer.cu";
 }
 
+Option exercise_word() {
+    return {.name = "EXERCISE",
+            .text = "ch05/vector_add_pipeline, or ch05/1",
+            .takes = Takes::exercise,
+            .required = true};
+}
+
 Progress progress_of(const Course& course) {
     return Progress(course.root() / "work" / "progress.txt");
 }

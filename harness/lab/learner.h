@@ -6,11 +6,15 @@
 #include "course/course.h"
 #include "course/grade.h"
 #include "course/progress.h"
+#include "lab/manual.h"
 
 namespace lab {
 
 /// work/ch05_streams/1_vector_add_pipeline/answer.cu
 [[nodiscard]] std::filesystem::path answer_path(const Course& course, const Exercise& exercise);
+
+/// The word EXERCISE of a command.
+[[nodiscard]] Option exercise_word();
 
 [[nodiscard]] Progress progress_of(const Course& course);
 

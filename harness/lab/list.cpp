@@ -68,8 +68,22 @@ int list(bool json) {
 
 void add_list(Session& session) {
     const auto json = std::make_shared<bool>(false);
-    Subcommand command(session, "list", "chapters and exercises", [json] { return list(*json); });
-    command.flag("--json", *json, "print the list as JSON");
+    Subcommand command(
+        session,
+        {.name = "list",
+         .summary = "chapters and exercises, and what you have done",
+         .does = "Lists every chapter with its minutes and whether it is open here: live, where a GPU and "
+                 "the tools that it needs are found, or on recorded evidence. Below each chapter stand its "
+                 "exercises, as the other commands take their names, with your state: not started, started, "
+                 "tried or passed.\n\n"
+                 "It looks for tools and starts none of them; ./lab doctor tries them out.",
+         .exits = {{"0", "the list is printed"}, bad_usage()},
+         .reads = {{"ch*/chapter.toml", "the chapters"}, {"work/progress.txt", "what you have done"}},
+         .examples = {{"./lab list", "the course at a glance"},
+                      {"./lab list --json", "the same for a script"}},
+         .see_also = {"run", "report", "doctor"}},
+        [json] { return list(*json); });
+    command.flag("--json", *json, "prints the list as JSON");
 }
 
 }  // namespace lab

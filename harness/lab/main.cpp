@@ -13,19 +13,24 @@
 namespace {
 
 /// CLI11 says what is wrong; the nearest command there is helps more.
-int complain(const CLI::App& app, const CLI::ParseError& problem, int argc, char** argv) {
-    if (problem.get_exit_code() == 0) return app.exit(problem);
+int complain(const lab::Session& session, const CLI::ParseError& problem, int argc, char** argv) {
+    const CLI::App& app = session.app;
+    const auto commands = app.get_subcommands();
+    if (problem.get_exit_code() == 0)
+        return commands.empty() ? app.exit(problem)
+                                : lab::print_help(session.manuals, commands[0]->get_name());
     std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    for (const lab::Manual& manual : session.manuals)
+        if (!manual.hidden) names.push_back(manual.name);
     const std::string first = argc > 1 ? argv[1] : "";
     const std::string near = lab::nearest(first, names);
-    const bool unknown = app.get_subcommands().empty() && !first.empty() && first[0] != '-';
+    const bool unknown = commands.empty() && !first.empty() && first[0] != '-';
     if (unknown)
         fmt::print(stderr, "there is no command '{}'{} ./lab help lists them.\n", lab::printable(first),
                    near.empty() ? "." : fmt::format("; did you mean {}?", near));
     else
         fmt::print(stderr, "{}. ./lab {}--help lists the options.\n", problem.what(),
-                   app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ");
+                   commands.empty() ? "" : commands[0]->get_name() + " ");
     return lab::kBadInput;
 }
 
@@ -41,25 +46,11 @@ int main(int argc, char** argv) {
     CLI::App app{"A hands-on course in CUDA's developer tools.", "./lab"};
     app.require_subcommand(1);
     lab::Session session{app};
-    lab::add_list(session);
-    lab::add_run(session);
-    lab::add_start(session);
-    lab::add_check(session);
-    lab::add_watch(session);
-    lab::add_quiz(session);
-    lab::add_report(session);
-    lab::add_tools(session);
-    lab::add_analyze(session);
-    lab::add_timeline(session);
-    lab::add_gate(session);
-    lab::add_doctor(session);
-    lab::add_record(session);
-    lab::add_verify(session);
-    lab::add_docs(session);
+    lab::add_commands(session);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {
-        return complain(app, problem, argc, argv);
+        return complain(session, problem, argc, argv);
     } catch (const lab::Error& problem) {
         fmt::print(stderr, "lab: {}\n", problem.what());
         return problem.exit_code;

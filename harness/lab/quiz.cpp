@@ -90,14 +90,17 @@ std::map<std::string, std::string> read_answers(const std::string& file, const C
     return answers;
 }
 
-std::string ask(const Question& question) {
+/// The answer that is typed: empty to pass the question; nothing, to end the quiz.
+std::optional<std::string> ask(const Question& question) {
     const std::string unit =
         question.unit.empty() || question.unit == "share" ? "" : " (" + question.unit + ")";
     fmt::print("   {}{}: ", question.choices.empty() ? "number" : "letter", unit);
     std::fflush(stdout);
     std::string line;
-    if (!std::getline(std::cin, line)) fmt::print("\n");  // Ctrl-D ends the quiz, not just the question
-    return trim(line);
+    const bool ended = !std::getline(std::cin, line);
+    if (ended) fmt::print("\n");  // Ctrl-D leaves the cursor behind the question
+    const std::string answer = trim(line);
+    return ended || answer == "q" || answer == "Q" ? std::nullopt : std::optional(answer);
 }
 
 Result grade_one(const Question& question, const QuizEvidence& evidence, const std::string& text) {
@@ -106,14 +109,16 @@ Result grade_one(const Question& question, const QuizEvidence& evidence, const s
 }
 
 /// Asks until the answer is right or an empty line passes on: a wrong answer says where to look, never the
-/// number.
-Result ask_until_right(const Course& course, const Question& question, const QuizEvidence& evidence) {
+/// number. `goes_on` is set to false if the learner leaves.
+Result ask_until_right(const Course& course, const Question& question, const QuizEvidence& evidence,
+                       bool& goes_on) {
     Result result = Result::unanswered;
     for (;;) {
-        const std::string text = ask(question);
-        if (text.empty()) return result;
+        const std::optional<std::string> text = ask(question);
+        goes_on = text.has_value();
+        if (!text || text->empty()) return result;
         try {
-            result = grade_one(question, evidence, text);
+            result = grade_one(question, evidence, *text);
         } catch (const Error& problem) {
             if (problem.exit_code != kBadInput) throw;
             fmt::print("   {}\n", problem.what());
@@ -153,8 +158,8 @@ void print_not_here(const Chapter& chapter, const std::vector<Graded>& graded) {
     }
     if (count == 0) return;
     fmt::print("\n{}\n",
-               paragraph(fmt::format("{} of {} questions are about runs that nobody has recorded yet. On "
-                                     "a machine with a GPU, these make them:",
+               paragraph(fmt::format("{} of {} questions are about runs that nobody has recorded yet. On a "
+                                     "machine with a GPU, these make them:",
                                      count, graded.size())));
     for (const std::string& run : runs) fmt::print("  {}\n", run);
 }
@@ -165,8 +170,9 @@ std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
     const bool asking = !answers && !quiet && is_interactive();
     if (asking)
         fmt::print("{}\n", paragraph("Read the answers off the timelines. A number may be off by as much as "
-                                     "one can misread it; an "
-                                     "empty line passes a question, Ctrl-D ends the quiz."));
+                                     "one can misread it; an empty line passes a question, q or Ctrl-D ends "
+                                     "the quiz."));
+    bool goes_on = true;
     for (std::size_t i = 0; i < chapter.quiz.size(); ++i) {
         const Question& question = chapter.quiz[i];
         const std::optional<QuizEvidence> found = evidence_if_here(course, chapter, question);
@@ -175,10 +181,10 @@ std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
             continue;
         }
         const QuizEvidence& evidence = *found;
-        if (!quiet && !(asking && !std::cin)) print_question(chapter, question, i + 1, evidence.label);
+        if (!quiet && goes_on) print_question(chapter, question, i + 1, evidence.label);
         Result result = Result::unanswered;
         if (asking) {
-            result = std::cin ? ask_until_right(course, question, evidence) : Result::unanswered;
+            if (goes_on) result = ask_until_right(course, question, evidence, goes_on);
         } else if (answers && answers->count(question.id)) {
             result = grade_one(question, evidence, answers->at(question.id));
             if (!quiet && result == Result::right) fmt::print("   {}\n", green("right"));
@@ -227,8 +233,7 @@ int quiz(const std::string& name, const std::string& answers_file, bool json) {
         if (not_here == 0 && !answers && !is_interactive())
             fmt::print(
                 "to answer: ./lab quiz {} in a terminal, or --answers FILE with lines 'question = answer', "
-                "for "
-                "example '{} = ...'\n",
+                "for example '{} = ...'\n",
                 chapter.short_id, chapter.quiz[0].id);
     }
     if (wrong + open > 0) return kFindingFailed;
@@ -243,12 +248,37 @@ void add_quiz(Session& session) {
         bool json = false;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command(session, "quiz", "questions on a chapter's timelines, graded by query",
-                       [options] { return quiz(options->chapter, options->answers, options->json); });
-    command.required("CHAPTER", options->chapter, "a chapter (ch05)");
-    command.optional("--answers", options->answers,
-                     "grade the answers in this file: lines 'question = answer'");
-    command.flag("--json", options->json, "print the questions and results as JSON");
+    Subcommand command(
+        session,
+        {.name = "quiz",
+         .summary = "questions on a chapter's timelines, graded by query",
+         .does = "Asks what the evidence answers: your own runs where you have made them, else recorded "
+                 "ones. On a terminal it asks until an answer is right, and says after a wrong one where to "
+                 "look; an empty line passes a question, q or Ctrl-D ends the quiz. A number may be off by "
+                 "as much as one can misread it.\n\n"
+                 "Not on a terminal it lists the questions. With --answers it grades a file: a line each, "
+                 "'question = answer'; a number with or without its unit, a share as 0.5 or 50%, a choice "
+                 "by its letter; empty lines and what follows # are passed over.",
+         .exits = {{"0", "every question is answered, and right"},
+                   {"1", "an answer is wrong, or a question is open"},
+                   bad_usage(),
+                   nothing_could_run("questions are left whose runs nobody has recorded yet")},
+         .reads = {{"ch*/chapter.toml", "the questions"},
+                   {"build/live/, ch*/evidence/", "the runs that they are about"}},
+         .writes = {{"work/progress.txt", "which answers were right"}},
+         .examples = {{"./lab quiz ch05", "asks, on a terminal"},
+                      {"./lab quiz ch05 --answers answers.txt --json", "grades a file, for a script"}},
+         .see_also = {"analyze", "timeline", "report"}},
+        [options] { return quiz(options->chapter, options->answers, options->json); });
+    command.option({.name = "CHAPTER", .text = "a chapter (ch05)", .takes = Takes::chapter, .required = true},
+                   options->chapter);
+    command.option({.name = "--answers",
+                    .text = "grades the answers in this file: lines 'question = answer'",
+                    .value = "FILE",
+                    .otherwise = "they are typed",
+                    .takes = Takes::file},
+                   options->answers);
+    command.flag("--json", options->json, "prints the questions and results as JSON");
 }
 
 }  // namespace lab

@@ -57,19 +57,23 @@ void keep_reports(const Course& course, const fs::path& report, const fs::path& 
     for (const char* extension : {".nsys-rep", ".ncu-rep"}) {
         const fs::path made = fs::path(report).replace_extension(extension);
         const fs::path kept = fs::path(evidence).replace_extension(extension);
-        fs::remove(kept);
-        if (!fs::exists(made)) continue;
+        if (!fs::exists(made)) {
+            fs::remove(kept);  // it would be of another run
+            continue;
+        }
         const bool names_a_folder = course.root() != kNamelessFolder &&
                                     read_file(made).find(course.root().string()) != std::string::npos;
-        if (fs::file_size(made) < kMostBytes && !names_a_folder)
+        if (fs::file_size(made) < kMostBytes && !names_a_folder) {
             replace_file(made, kept);
-        else
-            fmt::print(
-                "{} is not kept: {}\n", course.shown(kept),
-                names_a_folder
-                    ? fmt::format("it names the folder of the course on this machine; record in a copy at {}",
-                                  kNamelessFolder)
-                    : "it is too large");
+            continue;
+        }
+        fs::remove(kept);
+        fmt::print(
+            "{} is not kept: {}\n", course.shown(kept),
+            names_a_folder
+                ? fmt::format("it names the folder of the course on this machine; record in a copy at {}",
+                              kNamelessFolder)
+                : "it is too large");
     }
 }
 
@@ -156,9 +160,31 @@ void add_record(Session& session) {
         bool stale = false;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command(session, "record", "record evidence (on a GPU, for maintainers)",
-                       [options] { return record_all(options->name, options->stale); });
-    command.optional("NAME", options->name, "a chapter or an exercise; everything if not given");
+    Subcommand command(
+        session,
+        {.name = "record",
+         .summary = "record evidence (on a GPU, for maintainers)",
+         .does = "Builds and runs every program that is named, with its starters, solutions and wrong "
+                 "answers, under the tools that its findings need, and puts the evidence where the course "
+                 "is checked against it. What is recorded replaces what was there only once it is whole. A "
+                 "program that fails is named, and the others are still recorded.",
+         .exits = {{"0", "everything is recorded"},
+                   {"1", "something could not be recorded; it is named"},
+                   bad_usage(),
+                   nothing_could_run("there is no GPU, or a tool is missing")},
+         .reads = {{"ch*/, common/, harness/tests/wrong/", "the programs"}},
+         .writes = {{"ch*/evidence/GPU/",
+                     "an .sqlite for each program and recording, and the reports of the pair"},
+                    {"build/programs/", "the programs, built"}},
+         .examples = {{"./lab record --stale", "what a change of the programs has made stale"},
+                      {"./lab record ch05/missing_event", "one exercise with its wrong answers"}},
+         .see_also = {"verify", "docs", "docs/contributing.md"}},
+        [options] { return record_all(options->name, options->stale); });
+    command.option({.name = "NAME",
+                    .text = "a chapter or an exercise",
+                    .otherwise = "everything",
+                    .takes = Takes::any_case},
+                   options->name);
     command.flag("--stale", options->stale,
                  "only what is missing, damaged or of another version of its program");
 }

@@ -1,64 +1,76 @@
-// lab report: what has been done so far, for the learner and for an instructor's script.
+// lab report: what has been done so far, for the learner and for an instructor.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "core/files.h"
 #include "core/table.h"
+#include "core/text.h"
 #include "lab/command.h"
-#include "lab/learner.h"
+#include "lab/learner_report.h"
 
 namespace lab {
 
 namespace {
 
-int right_answers(const Progress& progress, const Chapter& chapter) {
-    int right = 0;
-    for (const Question& q : chapter.quiz) right += progress.answered_right(question_subject(chapter, q));
-    return right;
+void print(const LearnerReport& report) {
+    using Align = Table::Align;
+    Table table({"", "state", "checks", "hints", "quiz", "failed last by"},
+                {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left});
+    for (const ChapterReport& chapter : report.chapters) {
+        int passed = 0;
+        for (const ExerciseReport& e : chapter.exercises) passed += e.state == "passed";
+        table.add({chapter.id.substr(0, chapter.id.find('_')),
+                   fmt::format("{} of {} passed", passed, chapter.exercises.size()), "", "",
+                   fmt::format("{} of {}", chapter.right, chapter.questions), ""});
+        for (const ExerciseReport& e : chapter.exercises)
+            table.add({"  " + e.name, e.state, std::to_string(e.checks), std::to_string(e.hints), "",
+                       e.state == "passed" ? "" : join(e.failed, ", ")});
+    }
+    fmt::print("{}", table.text());
 }
 
-int report(bool json) {
+int report(bool json, const std::optional<std::string>& name) {
     const Course course = Course::find();
-    const Progress progress = progress_of(course);
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    using Align = Table::Align;
-    Table table({"", "state", "checks", "hints", "quiz"},
-                {Align::left, Align::left, Align::right, Align::right, Align::right});
-    for (const Chapter& chapter : course.chapters()) {
-        nlohmann::ordered_json exercises = nlohmann::ordered_json::array();
-        int passed = 0;
-        for (const Exercise& e : chapter.exercises) passed += progress.exercise(e.programs.id).passed;
-        const int right = right_answers(progress, chapter);
-        table.add({chapter.short_id, fmt::format("{} of {} passed", passed, chapter.exercises.size()), "", "",
-                   fmt::format("{} of {}", right, chapter.quiz.size())});
-        for (const Exercise& e : chapter.exercises) {
-            const Done done = progress.exercise(e.programs.id);
-            table.add(
-                {"  " + e.name, state_of(done), std::to_string(done.checks), std::to_string(done.hints), ""});
-            exercises.push_back({{"name", e.name},
-                                 {"state", state_of(done)},
-                                 {"checks", done.checks},
-                                 {"hints", done.hints}});
-        }
-        all.push_back({{"chapter", chapter.id},
-                       {"passed", passed},
-                       {"exercises", exercises},
-                       {"quiz", {{"right", right}, {"questions", chapter.quiz.size()}}}});
+    if (!json) {
+        if (name) throw Error("--name is for the report as JSON: ./lab report --json --name NAME");
+        print(report_of(course, ""));
+        return kFine;
     }
-    if (json)
-        print_json(all);
-    else
-        fmt::print("{}", table.text());
+    print_json(to_json(report_of(course, name ? usable_name(*name) : name_of_learner(course))));
     return kFine;
 }
 
 }  // namespace
 
 void add_report(Session& session) {
-    const auto json = std::make_shared<bool>(false);
-    Subcommand command(session, "report", "what you have done so far", [json] { return report(*json); });
-    command.flag("--json", *json, "print it as JSON");
+    struct Options {
+        bool json = false;
+        std::optional<std::string> name;
+    };
+    const auto options = std::make_shared<Options>();
+    Subcommand command(
+        session,
+        {.name = "report",
+         .summary = "what you have done so far, also for an instructor",
+         .does = "Lists every exercise with its state, how often it was checked, how many hints were taken "
+                 "and by what the last check failed; and for every chapter how many questions were answered "
+                 "right.\n\n"
+                 "With --json it is a file to hand in: ./lab class makes a table of many. The file holds "
+                 "your name, chapters and exercises with states, counts and times, and the names of "
+                 "findings that failed last. It holds no path, no name of the machine, and nothing of your "
+                 "answers.",
+         .exits = {{"0", "the report is printed"}, bad_usage()},
+         .reads = {{"work/progress.txt", "what you have done"}, {"ch*/chapter.toml", "what there is to do"}},
+         .examples = {{"./lab report", "for yourself"},
+                      {"./lab report --json --name 'Ada Lovelace' > ada.json", "to hand in"}},
+         .see_also = {"class", "list", "check", "quiz"}},
+        [options] { return report(options->json, options->name); });
+    command.flag("--json", options->json, "prints it as JSON, to hand in");
+    command.option({.name = "--name",
+                    .text = "with --json: the name to report under",
+                    .value = "NAME",
+                    .otherwise = "user.name of git's configuration, else the name of the login"},
+                   options->name);
 }
 
 }  // namespace lab

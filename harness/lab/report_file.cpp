@@ -7,6 +7,20 @@
 
 namespace lab {
 
+Option report_word() {
+    return {.name = "FILE",
+            .text = "an .nsys-rep, or the .sqlite that nsys exports from it",
+            .takes = Takes::report,
+            .required = true};
+}
+
+Option range_option() {
+    return {.name = "--range",
+            .text = "only the work launched in NVTX ranges of this name",
+            .value = "NAME",
+            .otherwise = "the whole report"};
+}
+
 ReportFile::ReportFile(const std::string& file, const Announce& announce) {
     fs::path path = file;
     if (!fs::exists(path)) {

@@ -7,8 +7,13 @@
 #include "core/files.h"
 #include "course/recorder.h"
 #include "evidence/evidence.h"
+#include "lab/manual.h"
 
 namespace lab {
+
+/// The word FILE of a command that takes a report, and its option --range.
+[[nodiscard]] Option report_word();
+[[nodiscard]] Option range_option();
 
 class ReportFile {
   public:

@@ -50,11 +50,13 @@ void print_findings(const Case& both, const std::vector<FindingRow>& rows) {
                 {Align::left, Align::right, Align::right, Align::left, Align::left});
     for (const FindingRow& row : rows) {
         const Finding& f = *row.finding;
-        table.add({f.says, with_unit(row.sides[0].measured.text(), f.unit),
+        table.add({both.said_by(f), with_unit(row.sides[0].measured.text(), f.unit),
                    with_unit(row.sides[1].measured.text(), f.unit), expected_of(both, f),
                    f.asserted() ? verdict_mark(row.verdict) : ""});
     }
     fmt::print("{}", table.text(2, table_columns()));
+    for (const std::string& recording : both.recordings_in_use())
+        fmt::print("  recording {}\n", paragraph(recording, 4));
     for (const FindingRow& row : rows) {
         if (row.quotient && row.quotient->verdict != Verdict::pass)
             fmt::print("  {}: {}\n", row.finding->id, row.quotient->why);
@@ -213,12 +215,38 @@ int run_case(const RunOptions& options) {
 
 void add_run(Session& session) {
     const auto options = std::make_shared<RunOptions>();
-    Subcommand command(session, "run", "both programs of a chapter or exercise, side by side",
-                       [options] { return run_case(*options); });
-    command.required("NAME", options->name, "a chapter (ch05) or an exercise (ch05/vector_add_pipeline)");
-    command.flag("--live", options->live, "run it here, or fail");
-    command.flag("--recorded", options->recorded, "show the recorded evidence, GPU or not");
-    command.flag("--json", options->json, "print the findings as JSON");
+    Subcommand command(
+        session,
+        {.name = "run",
+         .summary = "both programs of a chapter or exercise, side by side",
+         .does = "Shows a case: every finding for the buggy program and for the fixed one (of an exercise: "
+                 "starter and solution), what is expected, and the verdict; then both timelines on one time "
+                 "scale, where the picture and the reports are, and the next step.\n\n"
+                 "Where there is a GPU with the tools that the case needs, both programs are built, run and "
+                 "recorded now; each command line is printed before it runs. Elsewhere the evidence is "
+                 "shown that was recorded on a GPU. The line above the findings says which it is.",
+         .exits = {{"0", "every finding holds"},
+                   {"1", "a finding does not hold or is too close to call, or a program or a tool failed"},
+                   bad_usage(),
+                   nothing_could_run(
+                       "a live run was asked for and is not possible, or nothing is recorded yet")},
+         .reads = {{"ch*/chapter.toml", "the findings"}, {"ch*/evidence/", "recorded evidence"}},
+         .writes = {{"build/live/", "evidence and reports of a live run"},
+                    {"build/programs/", "the programs, built"},
+                    {"build/figures/", "the timelines as SVG"}},
+         .examples = {{"./lab run ch05", "the case of chapter 5, live if that is possible here"},
+                      {"./lab run ch05/missing_event --recorded",
+                       "an exercise's two programs, as they were recorded"}},
+         .see_also = {"list", "start", "analyze", "timeline"}},
+        [options] { return run_case(*options); });
+    command.option({.name = "NAME",
+                    .text = "a chapter (ch05) or an exercise (ch05/vector_add_pipeline, or ch05/1)",
+                    .takes = Takes::any_case,
+                    .required = true},
+                   options->name);
+    command.flag("--live", options->live, "runs it here, or fails");
+    command.flag("--recorded", options->recorded, "shows the recorded evidence, GPU or not");
+    command.flag("--json", options->json, "prints the findings as JSON");
     command.exclude("--live", "--recorded");
 }
 

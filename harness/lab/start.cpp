@@ -69,14 +69,48 @@ int hint(const std::string& name) {
 }  // namespace
 
 void add_start(Session& session) {
-    const auto add = [&](const char* name, const char* what, int (*work)(const std::string&)) {
+    const auto add = [&](Manual page, int (*work)(const std::string&)) {
         const auto exercise = std::make_shared<std::string>();
-        Subcommand command(session, name, what, [exercise, work] { return work(*exercise); });
-        command.required("EXERCISE", *exercise, "ch05/vector_add_pipeline, or ch05/1");
+        Subcommand command(session, std::move(page), [exercise, work] { return work(*exercise); });
+        command.option(exercise_word(), *exercise);
     };
-    add("start", "begin an exercise: a copy of its starter for you to edit", start);
-    add("reset", "put the starter back; your answer is kept beside it", reset);
-    add("hint", "the next hint of an exercise", hint);
+    add({.name = "start",
+         .summary = "begin an exercise: a copy of its starter for you to edit",
+         .does = "Copies the exercise's starter to work/, where you edit it, and says what to read, what to "
+                 "edit and how to check it. If you have started already, your copy stays as it is.",
+         .exits = {{"0", "the copy is there"}, bad_usage()},
+         .reads = {{"ch*/exercises/N_EXERCISE/starter.cu", "what you begin with"}},
+         .writes = {{"work/CHAPTER/N_EXERCISE/answer.cu", "your copy"},
+                    {"work/progress.txt", "that you have started"}},
+         .examples = {{"./lab start ch05/vector_add_pipeline", "begins the first exercise of chapter 5"},
+                      {"./lab start ch05/1", "the same, by number"}},
+         .see_also = {"check", "watch", "hint", "reset"}},
+        start);
+    add({.name = "reset",
+         .summary = "put the starter back; your answer is kept beside it",
+         .does = "Renames your answer to answer.cu.1 (or .2 and so on, the first that is free) and copies "
+                 "the starter once more. Your progress stays as it is.",
+         .exits = {{"0", "the starter is back"}, bad_usage()},
+         .reads = {{"ch*/exercises/N_EXERCISE/starter.cu", "what you begin with"}},
+         .writes = {{"work/CHAPTER/N_EXERCISE/answer.cu", "the starter"},
+                    {"work/CHAPTER/N_EXERCISE/answer.cu.N", "what you had"}},
+         .examples = {{"./lab reset ch05/vector_add_pipeline", "begins again, and keeps what there was"},
+                      {"./lab reset ch05/1", "the same, by number"}},
+         .see_also = {"start", "check"}},
+        reset);
+    add({.name = "hint",
+         .summary = "the next hint of an exercise",
+         .does = "Hints rise from a nudge to nearly the answer; each call shows one more. After the last "
+                 "one it shows that one again and says where the solution is. ./lab check repeats the "
+                 "furthest that you have seen. The number of hints is noted, for yourself and for ./lab "
+                 "report.",
+         .exits = {{"0", "a hint is shown"}, bad_usage()},
+         .reads = {{"ch*/chapter.toml", "the hints"}},
+         .writes = {{"work/progress.txt", "that you have seen it"}},
+         .examples = {{"./lab hint ch05/vector_add_pipeline", "the first hint"},
+                      {"./lab hint ch05/1", "called once more: the second"}},
+         .see_also = {"check", "start", "report"}},
+        hint);
 }
 
 }  // namespace lab

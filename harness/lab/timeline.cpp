@@ -48,13 +48,42 @@ int timeline(const TimelineRequest& request) {
 
 void add_timeline(Session& session) {
     const auto request = std::make_shared<TimelineRequest>();
-    Subcommand command(session, "timeline", "a picture of a report: terminal, SVG or Perfetto",
-                       [request] { return timeline(*request); });
-    command.required("FILE", request->file, "an .nsys-rep, or the .sqlite that nsys exports from it");
-    command.optional("--range", request->range, "only the work launched in NVTX ranges of this name");
-    command.optional("--svg", request->svg, "write an SVG to this file");
-    command.optional("--chrome", request->chrome,
-                     "write Chrome trace JSON, which Perfetto opens, to this file");
+    Subcommand command(
+        session,
+        {.name = "timeline",
+         .summary = "a picture of a report: terminal, SVG or Perfetto",
+         .does =
+             "Draws a report of Nsight Systems: NVTX ranges, calls of the CUDA API, and for each stream its "
+             "kernels, copies and idle time. Without --svg and --chrome it draws in the terminal, as wide "
+             "as that is.",
+         .exits = {{"0", "the picture is made"},
+                   {"1", "it could not be written, to a full disk for one"},
+                   bad_usage(),
+                   nothing_could_run("an .nsys-rep is given and there is no nsys to export it")},
+         .reads = {{"FILE",
+                    "the report. An .nsys-rep is exported to a temporary folder; nothing is left beside it"}},
+         .writes = {{"what --svg and --chrome name", "the picture, whole or not at all"}},
+         .examples =
+             {{"./lab timeline ch05_streams/evidence/h200/fixed.sqlite --range normalise",
+               "one range, in the terminal"},
+              {"./lab timeline ch05_streams/evidence/h200/buggy.sqlite --svg buggy.svg --chrome buggy.json",
+               "for a browser, and for ui.perfetto.dev"}},
+         .see_also = {"analyze", "nsys", "run"}},
+        [request] { return timeline(*request); });
+    command.option(report_word(), request->file);
+    command.option(range_option(), request->range);
+    command.option({.name = "--svg",
+                    .text = "writes an SVG to this file",
+                    .value = "FILE",
+                    .otherwise = "none is written",
+                    .takes = Takes::file},
+                   request->svg);
+    command.option({.name = "--chrome",
+                    .text = "writes Chrome trace JSON, which Perfetto opens, to this file",
+                    .value = "FILE",
+                    .otherwise = "none is written",
+                    .takes = Takes::file},
+                   request->chrome);
 }
 
 }  // namespace lab

@@ -130,20 +130,63 @@ int run_sanitize(const ToolRequest& request) {
 }  // namespace
 
 void add_tools(Session& session) {
-    const auto add = [&](const char* name, const char* what, int (*work)(const ToolRequest&)) {
+    const auto add = [&](Manual page, const std::vector<Option>& more, int (*work)(const ToolRequest&)) {
         const auto request = std::make_shared<ToolRequest>();
-        Subcommand command(session, name, what, [request, work] { return work(*request); });
-        command.required("PROGRAM", request->program, "ch05/buggy, ch05/EXERCISE/starter or a .cu file");
-        command.rest("ARGUMENTS", request->arguments, "for the program, after --");
-        if (std::string_view(name) == "nsys")
-            command.optional("--recording", request->recording,
-                             "with the options of this recording in chapter.toml");
-        if (std::string_view(name) == "sanitize")
-            command.one_of("--tool", request->tool, {"memcheck", "racecheck", "initcheck", "synccheck"});
+        page.exits = {{"0", "the program ended well, and the tool found nothing wrong"},
+                      {"1", "the program failed, the tool did, or it found an error"},
+                      bad_usage(),
+                      nothing_could_run("there is no GPU, or the tool or nvcc is missing")};
+        page.reads = {{"PROGRAM", "its source; it is built first if it has changed"}};
+        Subcommand command(session, std::move(page), [request, work] { return work(*request); });
+        command.option({.name = "PROGRAM",
+                        .text = "ch05/buggy, ch05/EXERCISE/starter or a .cu file of your own",
+                        .takes = Takes::program,
+                        .required = true},
+                       request->program);
+        command.rest({.name = "ARGUMENT", .text = "for the program", .behind_dashes = true},
+                     request->arguments);
+        for (const Option& option : more)
+            command.option(option, option.name == "--tool" ? request->tool : request->recording);
     };
-    add("nsys", "record a program with Nsight Systems", run_nsys);
-    add("ncu", "profile a program's kernels with Nsight Compute", run_ncu);
-    add("sanitize", "run a program under compute-sanitizer", run_sanitize);
+    add({.name = "nsys",
+         .summary = "record a program with Nsight Systems",
+         .does = "Builds a program of the course or a .cu file of your own, prints the command line of nsys "
+                 "and runs it. The report stays where nsys-ui opens it and ./lab analyze and ./lab timeline "
+                 "read it.",
+         .writes = {{"build/reports/", "the .nsys-rep"}, {"build/programs/", "the program, built"}},
+         .examples = {{"./lab nsys ch05/buggy", "records the chapter's first program"},
+                      {"./lab nsys ch05/fixed -- --count 1000000", "words behind -- go to the program"}},
+         .see_also = {"analyze", "timeline", "docs/nsys.md"}},
+        {{.name = "--recording",
+          .text = "with the options of this [[recording]] of chapter.toml",
+          .value = "NAME",
+          .otherwise = "the plain recording"}},
+        run_nsys);
+    add({.name = "ncu",
+         .summary = "profile a program's kernels with Nsight Compute",
+         .does = "Builds a program, prints the command line of ncu and runs it: the basic set of sections "
+                 "for the first five launches, with the clocks left as they are. ncu-ui opens the report; "
+                 "ncu --import prints it.",
+         .writes = {{"build/reports/", "the .ncu-rep"}, {"build/programs/", "the program, built"}},
+         .examples = {{"./lab ncu ch05/fixed", "profiles the chapter's second program"},
+                      {"./lab ncu ch05/vector_add_pipeline/solution", "and that of an exercise"}},
+         .see_also = {"nsys", "doctor", "docs/metrics.md"}},
+        {}, run_ncu);
+    add({.name = "sanitize",
+         .summary = "run a program under compute-sanitizer",
+         .does = "Builds a program, prints the command line of compute-sanitizer and runs it. Kernels run "
+                 "many times slower under it, so programs of the course get smaller sizes unless you give "
+                 "arguments.",
+         .writes = {{"build/programs/", "the program, built"}},
+         .examples = {{"./lab sanitize ch05/fixed", "memcheck, with leaks"},
+                      {"./lab sanitize ch05/fixed --tool racecheck", "looks for races in shared memory"}},
+         .see_also = {"check", "verify", "docs/sanitizer.md"}},
+        {{.name = "--tool",
+          .text = "what it looks for",
+          .value = "TOOL",
+          .otherwise = "memcheck",
+          .choices = {"memcheck", "racecheck", "initcheck", "synccheck"}}},
+        run_sanitize);
 }
 
 }  // namespace lab

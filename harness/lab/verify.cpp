@@ -259,10 +259,30 @@ void add_verify(Session& session) {
         bool save = false;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command(session, "verify", "every claim once more, live (on a GPU)",
-                       [options] { return verify(options->name, options->save); });
-    command.optional("CHAPTER", options->name, "one chapter; all of them if not given");
-    command.flag("--save", options->save, "keep the result for docs/verification.md");
+    Subcommand command(
+        session,
+        {.name = "verify",
+         .summary = "every claim once more, live (on a GPU)",
+         .does = "Runs both programs of each case and judges every finding on this GPU; runs every program "
+                 "that is meant to be right under all four tools of compute-sanitizer; and sees each wrong "
+                 "answer rejected for its stated reason. A line each, and at the end how many passed, "
+                 "failed and were not run.",
+         .exits = {{"0", "everything passed"},
+                   {"1", "something failed"},
+                   bad_usage(),
+                   nothing_could_run("there is no GPU, or a tool is missing, so something was not run")},
+         .reads = {{"ch*/, common/, harness/tests/wrong/", "the programs and their findings"}},
+         .writes = {{"build/live/", "evidence and reports"},
+                    {"build/programs/", "the programs, built"},
+                    {"docs/verification.json", "with --save: the result, for docs/verification.md"}},
+         .examples = {{"./lab verify ch05", "one chapter, a few minutes"},
+                      {"./lab verify", "the whole course"}},
+         .see_also = {"record", "run", "docs/contributing.md"}},
+        [options] { return verify(options->name, options->save); });
+    command.option(
+        {.name = "CHAPTER", .text = "one chapter", .otherwise = "all of them", .takes = Takes::chapter},
+        options->name);
+    command.flag("--save", options->save, "keeps the result for docs/verification.md");
 }
 
 }  // namespace lab

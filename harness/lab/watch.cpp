@@ -43,9 +43,23 @@ int watch(const std::string& name) {
 
 void add_watch(Session& session) {
     const auto name = std::make_shared<std::string>();
-    Subcommand command(session, "watch", "grade your answer whenever you save it",
+    Subcommand command(session,
+                       {.name = "watch",
+                        .summary = "grade your answer whenever you save it",
+                        .does = "Does what ./lab check does, at once and then again whenever the file "
+                                "changes, until it passes or Ctrl-C ends it. It starts the exercise if you "
+                                "have not. It asks the kernel for changes (inotify) and looks at the file "
+                                "three times a second where that is not possible.",
+                        .exits = {{"0", "passed"}, bad_usage()},
+                        .reads = {{"work/CHAPTER/N_EXERCISE/answer.cu", "your answer"}},
+                        .writes = {{"build/live/work/", "evidence and report of the latest run"},
+                                   {"work/progress.txt", "each result"}},
+                        .examples = {{"./lab watch ch05/vector_add_pipeline", "checks whenever you save"},
+                                     {"LAB_WATCH=polling ./lab watch ch05/1",
+                                      "on a network drive that tells of no changes"}},
+                        .see_also = {"check", "start", "hint"}},
                        [name] { return watch(*name); });
-    command.required("EXERCISE", *name, "ch05/vector_add_pipeline, or ch05/1");
+    command.option(exercise_word(), *name);
 }
 
 }  // namespace lab

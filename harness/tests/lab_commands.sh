@@ -49,7 +49,7 @@ names() {
         try run "$name" --recorded
         exits 0
     done
-    for name in ch05/vector_add_pipeline ch05/1 5/1_vector_add_pipeline; do
+    for name in ch05/vector_add_pipeline ch05/1 5/1_vector_add_pipeline "$answer" "${answer%/answer.cu}"; do
         try hint "$name"
         exits 0
     done
@@ -247,7 +247,7 @@ drafts() {
     try list
     exits 0
     prints 'a draft: needs a GPU'
-    prints 'start with  ./lab run ch05'
+    prints "start with  ./lab run $(printf '%s\n' ch*/ | grep -v draft | head -n 1 | cut -d _ -f 1)"
     on no_gpu
     try doctor
     prints 'ch09  a draft, not recorded yet; for live runs it lacks'

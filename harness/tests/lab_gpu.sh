@@ -102,6 +102,7 @@ record() {
 
 verify() {
     topic='verify'
+    rm -f docs/verification.json
     on whole
     try verify ch05
     exits 0
@@ -195,6 +196,44 @@ tools() {
     on no_gpu
 }
 
+runs_of_before() {
+    topic='without a GPU, the runs that were made here with one'
+    local source=ch05_streams/fixed.cu
+    rm -rf build
+    on whole
+    try run ch05
+    exits 0
+    says ' -o build/live/ch05_streams/fixed.nsys-rep build/programs/ch05_streams/fixed'
+    on no_gpu
+    try run ch05
+    exits 0
+    prints 'so these are your own runs of before'
+    prints 'live · NVIDIA H200'
+    prints 'report   build/live/ch05_streams/fixed.nsys-rep'
+    try quiz ch05
+    prints 'live · NVIDIA H200'
+    try run ch05 --recorded
+    prints 'recorded · NVIDIA H200'
+    head -c 5000 build/live/ch05_streams/fixed.sqlite >"$temporary/cut"
+    cp build/live/ch05_streams/fixed.sqlite "$temporary/whole.sqlite"
+    cp "$temporary/cut" build/live/ch05_streams/fixed.sqlite
+    for name in run quiz; do
+        try "$name" ch05
+        check 'a damaged one is passed over' lacks "$err" 'build/live/'
+    done
+    try run ch05
+    exits 0
+    prints 'so this is recorded evidence'
+    cp "$temporary/whole.sqlite" build/live/ch05_streams/fixed.sqlite
+    cp "$source" "$temporary/kept"
+    echo 'constexpr int kNewlyAdded = 1;' >>"$source"
+    try run ch05
+    exits 1
+    says 'is stale'
+    cp "$temporary/kept" "$source"
+    rm -rf build
+}
+
 doctor() {
     topic='doctor'
     on whole
@@ -286,6 +325,7 @@ recordings() {
     add_to_exercise_1 '[[exercise.recording]]
 name = "ranged"
 nsys = ["--capture-range=nvtx"]
+says = "the range, and nothing else"
 [[exercise.finding]]
 id = "reports"
 says = "reports of the recording"
@@ -300,7 +340,10 @@ solution = "== 1"'
     mode whole nsys unregistered
     try check ch05/1
     exits 1
-    check 'the row fails' grep -Eq 'reports of the recording +== 1 +0 .*fail' <<<"$out"
+    check 'the row fails' grep -Eq 'reports of the recording \(recording ranged\) +== 1 +0 .*fail' <<<"$out"
+    try run ch05/1
+    check 'a finding names its recording' grep -q 'reports of the recording (recording ranged)' <<<"$out"
+    prints 'recording ranged: the range, and nothing else'
     mode whole nsys works
     try nsys ch05/vector_add_pipeline/solution --recording ranged
     exits 0
@@ -357,4 +400,4 @@ solution_over_starter = ">= 5"'
     on no_gpu
 }
 
-run_parts run_live record verify tools doctor counters recordings library comparison
+run_parts run_live runs_of_before record verify tools doctor counters recordings library comparison

@@ -1,4 +1,6 @@
 // What `--json` prints is an interface: names, types and sums that scripts rely on.
+#include <sqlite3.h>
+
 #include <numeric>
 
 #include "hand_made_export.h"
@@ -180,6 +182,26 @@ TEST_CASE("findings on ncu and compute-sanitizer, live") {
     }
 }
 
+TEST_CASE("of two GPUs, the one that ran the kernels is named") {
+    const CourseCopy copy;
+    for (const char* side : {"buggy", "fixed"}) {
+        sqlite3* raw = nullptr;
+        const fs::path run = copy.root() / "ch05_streams/evidence/h200" / (std::string(side) + ".sqlite");
+        REQUIRE(sqlite3_open(run.c_str(), &raw) == SQLITE_OK);
+        CHECK(sqlite3_exec(raw,
+                           "INSERT INTO TARGET_INFO_GPU (id, name) VALUES (1, 'NVIDIA T4'); UPDATE "
+                           "CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1",
+                           nullptr, nullptr, nullptr) == SQLITE_OK);
+        sqlite3_close(raw);
+    }
+    // Copies are still said to be the first one's, so a finding on both may fail.
+    const Outcome live = run_lab({"run", "ch05", "--live", "--json"}, copy.root(), copy.with_fake_tools());
+    REQUIRE(Json::accept(live.out));
+    const Json run = Json::parse(live.out);
+    CHECK(run.at("gpu") == "NVIDIA T4");
+    CHECK(run.at("label").get<std::string>().rfind("live · NVIDIA T4, driver", 0) == 0);
+}
+
 TEST_CASE("analyze --json of a small export, to the nanosecond") {
     const TemporaryFolder folder;
     write_small(folder.path() / "small.sqlite");
@@ -311,10 +333,20 @@ TEST_CASE("list, report, quiz and doctor --json") {
         CHECK(question.contains("look") == (question.at("result") == "wrong"));
         CHECK(question.at("source").get<std::string>().rfind("recorded · ", 0) == 0);
     }
-    const Json report = of({"report", "--json"})[0];
-    CHECK(report.at("quiz").at("right") == 1);
-    CHECK(report.at("passed") == 0);
-    CHECK(report.at("exercises")[0].at("checks") == 0);
+    const Json report = of({"report", "--json", "--name", " Ada\x1b[31m  "});
+    CHECK(names_in(report) == Names{"chapters", "format", "last_activity", "learner", "made", "version"});
+    CHECK(report.at("version") == 1);
+    CHECK(report.at("learner").get<std::string>().find('\x1b') == std::string::npos);
+    CHECK(report.at("last_activity").get<std::string>().size() == 20);
+    const Json& of_chapter = report.at("chapters")[0];
+    CHECK(of_chapter.at("quiz").at("right") == 1);
+    CHECK(of_chapter.at("passed") == 0);
+    CHECK(of_chapter.at("exercises")[0] == Json{{"name", "vector_add_pipeline"},
+                                                {"state", "not started"},
+                                                {"checks", 0},
+                                                {"hints", 0},
+                                                {"failed", Json::array()},
+                                                {"last_activity", nullptr}});
 }
 
 TEST_CASE("doctor, where every tool works") {

@@ -249,6 +249,8 @@ quiz() {
         check 'a wrong answer says where to look, then asks again' contains "$out" 'Open the CUDA HW row'
         check 'and takes the right one' contains "$out" 'right'
         check 'counts it as right' contains "$out" '1 right, 0 wrong'
+        out=$(printf 'q\n%s\n' "$streams" | timeout 60 script -qec "$lab quiz ch05" /dev/null)
+        check 'q leaves the quiz' test "$(count "$questions unanswered" "$out") $(count '2. ' "$out")" = '1 0'
     fi
     rm -rf work
 }
