@@ -268,6 +268,18 @@ class Figure {
         return draw_notes(y + kLegendLine) + kPageMargin / 2;
     }
 
+    /// The words and the points' names behind them, on as many lines as they need.
+    static void append_note(std::vector<std::string>& notes, std::string line,
+                            const std::vector<std::string>& points) {
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            const std::string name = points[i] + (i + 1 < points.size() ? " · " : "");
+            if (i > 0 && text_px(line + name, kNoteFont) > kPageRight - kLeft)
+                notes.push_back(std::exchange(line, ""));
+            line += name;
+        }
+        notes.push_back(line);
+    }
+
     /// Of what the shares are shares, which a printed page cannot say in a hover text.
     double draw_notes(double top) {
         std::vector<std::pair<std::string, std::vector<std::string>>> points_of;
@@ -282,7 +294,7 @@ class Figure {
         }
         std::vector<std::string> notes;
         for (const auto& [roof, points] : points_of)
-            notes.push_back(fmt::format("% of {}: {}", trim(roof), join(points, " · ")));
+            append_note(notes, fmt::format("% of {}: ", trim(roof)), points);
         if (unlabelled_ > 0)
             notes.push_back(fmt::format("Without a label, for want of room: {}. The hover text names them.",
                                         unlabelled_));

@@ -188,6 +188,17 @@ TEST_CASE("Hover text has all numbers, and the share with its denominator") {
     CHECK(svg.find(">% of FP32 FMA, measured: k</text>") != svg.npos);
 }
 
+TEST_CASE("The names of many points under one roof take several lines, and none is cut") {
+    Roofline roofline = with_point(160, 48e12);
+    roofline.points.resize(20, roofline.points[0]);
+    for (std::size_t i = 0; i < roofline.points.size(); ++i)
+        roofline.points[i].name = "kernel number " + std::to_string(i);
+    const std::string svg = roofline_svg(roofline);
+    CHECK(svg.find(">% of FP32 FMA, measured: kernel number 0 · ") != svg.npos);
+    CHECK(svg.find("kernel number 19</text>") != svg.npos);
+    CHECK(svg.find("…") == svg.npos);
+}
+
 TEST_CASE("Numbers are short, with the unit that suits them") {
     CHECK(format_rate(4.52e12, "B/s") == "4.52 TB/s");
     CHECK(format_rate(999.6e9, "FLOP/s") == "1 TFLOP/s");
