@@ -24,7 +24,6 @@ constexpr KeptTable kKept[] = {
     {"CUPTI_ACTIVITY_KIND_RUNTIME", "1"},
     {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "1"},
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "1"},
-    {"CUDA_GRAPH_NODE_EVENTS", "1"},
     {"NVTX_EVENTS", "1"},
     {"DIAGNOSTIC_EVENT", kSaysLoss},  // the others name folders of the machine
     {"META_DATA_EXPORT",
@@ -75,7 +74,6 @@ void copy_strings(const Database& database) {
         {"CUPTI_ACTIVITY_KIND_KERNEL", "shortName"},
         {"CUPTI_ACTIVITY_KIND_KERNEL", "demangledName"},
         {"CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"},
-        {"CUDA_GRAPH_NODE_EVENTS", "nameId"},
         {"NVTX_EVENTS", "textId"},
     };
     std::vector<std::string> used{"SELECT NULL"};
