@@ -47,6 +47,21 @@ TEST_CASE("ncu: a wanted metric is read for every launch, with its unit") {
     CHECK(rows[11].number() == 371'040'256);
 }
 
+TEST_CASE("ncu: an older version's table is read, with its own words for units") {
+    const auto rows =
+        parse_ncu_csv(sample("ncu_2024.1_raw.csv"), {"gpu__time_duration.sum", "dram__bytes_read.sum",
+                                                     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"});
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0].kernel == "transposeCoalesced");
+    CHECK(rows[0].unit == "nsecond");  // "ns" from 2025 on
+    CHECK(rows[0].number() == 1'420'832);
+    CHECK(rows[1].number() == 268'457'472);
+    CHECK(rows[2].number() == 65'011'712);
+    CHECK(rows[2].unit.empty());
+    CHECK_THROWS_WITH_AS((void)parse_ncu_csv(sample("ncu_2024.1_raw.csv"), {"dram__bytes.sum"}),
+                         doctest::Contains("dram__bytes.sum"), Error);
+}
+
 TEST_CASE("ncu: metrics come in the order asked for, launch by launch") {
     const auto rows = parse_ncu_csv(sample("ncu_2025.3_raw.csv"),
                                     {"sm__warps_active.avg.pct_of_peak_sustained_active", "dram__bytes.avg"});
