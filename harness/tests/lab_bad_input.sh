@@ -7,7 +7,7 @@ source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
 
 bad_reports() {
     topic='bad reports'
-    local bad=$temporary/bad.sqlite of=$recorded/fixed.sqlite verb size
+    local bad=$temporary/bad.sqlite of=$recorded/fixed.sqlite sample=harness/tests/samples/nsys_2025.3_fixed.sqlite verb size
     refused() { # exit code, what it says; for every command that takes a report
         for verb in analyze timeline; do
             try "$verb" "$bad"
@@ -16,8 +16,8 @@ bad_reports() {
             check 'it is no mistake of lab' lacks "$err" 'mistake in lab'
         done
     }
-    # Names of the same length keep the database whole.
-    altered() { sed "$1" "$of" >"$bad"; }
+    # Names of the same length keep the database whole, if none lies across two of its pages.
+    altered() { sed "$1" "$sample" >"$bad"; }
     size=$(stat -c %s "$of")
     for size in 100 1024 $((size / 2)) $((size - 1)); do
         head -c "$size" "$of" >"$bad"

@@ -66,7 +66,7 @@ healthy() {
     prints '✓ works      ncu                2025.3.1, read a counter of the GPU: count_up took 42 cycles'
     prints '✓ works      compute-sanitizer  2025.3.1, passed the probe, and found the bug planted in it'
     prints 'ch05  open live'
-    prints 'next     ./lab run ch05'
+    prints 'next     ./lab run ch01'
     prints_no 'to do: '
     says '$ nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader'
     says '$ nsys profile --trace=cuda,nvtx'
@@ -270,7 +270,7 @@ nothing_here() {
         check 'five tools are not here' test "$(count '- not here' "$out")" -eq 5
         check 'each with what to do' test "$(count 'to do: ' "$out")" -eq 5
         prints 'ch05  on recorded evidence; for live runs it lacks gpu, nsys, nvcc'
-        prints 'next     ./lab run ch05'
+        prints 'next     ./lab run ch01'
         check 'runs nothing' test -z "$err"
         if [[ $where == bare ]]; then
             prints 'nothing, to follow the course on recorded evidence'

@@ -42,7 +42,7 @@ start_without_gpu() {
     try hint ch05/1
     prints 'hint 3 of 3'
     try report
-    prints 'vector_add_pipeline  started'
+    prints 'vector_add_pipeline    started'
 
     try check ch05/1
     exits 77
@@ -264,11 +264,11 @@ progress() {
     printf '2026-01-01T00:00:02Z passed %s\n2026-01-01T00:00:03Z pass' "$id" >work/progress.txt
     try report
     exits 0
-    prints 'vector_add_pipeline  passed'
+    prints 'vector_add_pipeline    passed'
     try hint ch05/2
     exits 0
     try report
-    prints 'vector_add_pipeline  passed'
+    prints 'vector_add_pipeline    passed'
     check 'the cut line costs itself alone' contains "$out" '1 of 6 passed'
     check 'the next line is whole' grep -q '^2026-01-01T00:00:03Z pass$' work/progress.txt
     check 'a hint is noted' test "$(grep -c ' hint ch05_streams/pageable_async$' work/progress.txt)" -eq 1
@@ -280,7 +280,7 @@ progress() {
     cat "$temporary/laptop" "$temporary/desktop" >work/progress.txt
     try report
     prints "1 of $questions"
-    prints 'priority             tried'
+    prints 'priority               tried'
     printf '\0\377 garbage\n\n%s\n' "a b c d e f" >>work/progress.txt
     try report
     exits 0
