@@ -105,7 +105,7 @@ TEST_CASE("the end of a program that closes its outputs is seen at once, so that
     }
     ::close(process);
     double shortest = 1;
-    for (int i = 0; i < 10; ++i)
+    for (int i = 0; i < 100 && shortest >= 0.042; ++i)  // a busy machine may be late many times, not always
         shortest = std::min(shortest, seconds_of([] { (void)shell("exec >&- 2>&-; sleep 0.03"); }));
     CHECK(shortest < 0.042);  // looking again and again, ever less often, sees it after 0.045 s
 }
