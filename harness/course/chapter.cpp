@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "course/finding_reader.h"
 #include "course/toml_reader.h"
+#include "evidence/sanitizer_report.h"
 
 namespace lab {
 
@@ -19,13 +20,13 @@ namespace {
 constexpr SideNames kPair{"buggy", "fixed"};
 constexpr SideNames kExercise{"starter", "solution"};
 
-const std::set<std::string> kSanitizers{"memcheck", "racecheck", "initcheck", "synccheck"};
 const std::set<std::string> kTools{"nsys", "ncu", "compute-sanitizer"};
 
 std::vector<std::string> read_sanitizers(TomlReader& toml, const std::string& key) {
     std::vector<std::string> tools = toml.texts_or_none(key);
     for (const std::string& tool : tools)
-        if (!kSanitizers.count(tool)) toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), key);
+        if (std::find(kSanitizerTools.begin(), kSanitizerTools.end(), tool) == kSanitizerTools.end())
+            toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), key);
     return tools;
 }
 

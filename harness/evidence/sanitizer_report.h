@@ -1,12 +1,16 @@
 // Reads what compute-sanitizer prints.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace lab {
+
+/// The tools of compute-sanitizer, as its --tool takes them.
+inline constexpr std::array kSanitizerTools{"memcheck", "racecheck", "initcheck", "synccheck"};
 
 /// A step of the way to a problem: through device functions, or through the host's to the launch or call.
 struct SanitizerFrame {

@@ -57,10 +57,9 @@ CompanionRun companion_run(const Course& course, const Companion& companion, boo
 }
 
 CompanionRun last_companion_run(const Course& course, const Companion& companion, bool live) {
-    const fs::path last = live_evidence_path(course, companion.program);
-    if (live && fs::exists(last))
-        if (Evidence evidence = Evidence::open(last); !is_stale(course, companion.program, evidence))
-            return run_by(companion, true, [&] { return std::move(evidence); });
+    if (live)
+        if (auto last = own_live_run(course, companion.program))
+            return run_by(companion, true, [&] { return std::move(*last); });
     return companion_run(course, companion, live);
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "core/process.h"
@@ -47,10 +49,13 @@ Asked asked_of(const Place& place, const std::string& argument) {
     return {exercise->programs, {words.begin() + 2, words.end()}};
 }
 
-/// A draft may lack a case's evidence; elsewhere that is an Error.
+/// A draft may lack evidence of its programs; elsewhere that is an Error.
+bool lacks_evidence(const Course& course, const Chapter& chapter, const std::vector<Program>& programs) {
+    return chapter.draft && !is_recorded(course, programs);
+}
+
 bool lacks_evidence(const Place& place, const Case& both) {
-    return chapter_of(place).draft &&
-           !is_recorded(place.course, {both.programs.begin(), both.programs.end()});
+    return lacks_evidence(place.course, chapter_of(place), {both.programs.begin(), both.programs.end()});
 }
 
 std::string asserted(const Case& both, const FindingRow& row) {
@@ -66,7 +71,7 @@ std::string with_unit(const Finding& finding, const Measured& value) {
 
 /// The run of a companion; nothing while a draft lacks it.
 std::optional<CompanionRun> recorded_companion(const Place& place, const Companion& companion) {
-    if (chapter_of(place).draft && !is_recorded(place.course, {companion.program})) return std::nullopt;
+    if (lacks_evidence(place.course, chapter_of(place), {companion.program})) return std::nullopt;
     CompanionRun run = companion_run(place.course, companion, false);
     if (!run.evidence) throw Error(run.missing, kFindingFailed);
     return run;
@@ -249,15 +254,17 @@ std::string status(const Place& place) {
 /// What the fix changes, in one line: the finding that chapter.toml names as the headline.
 std::string headline(const Course& course, const Chapter& chapter) {
     const auto& programs = chapter.pair.programs;
-    if (chapter.draft && !is_recorded(course, {programs.begin(), programs.end()})) return "not recorded yet";
-    if (chapter.headline.empty()) return "";
+    if (lacks_evidence(course, chapter, {programs.begin(), programs.end()})) return "not recorded yet";
+    const std::vector<Finding>& findings = chapter.pair.findings;
+    const auto finding = std::find_if(findings.begin(), findings.end(),
+                                      [&](const Finding& f) { return f.id == chapter.headline; });
+    if (finding == findings.end()) return "";  // none is named: a name that is there was checked
     const CaseEvidence evidence = obtain(course, chapter.pair, Source::recorded, kQuietly);
-    for (const FindingRow& row : judge_case(chapter.pair, evidence.sides[0], evidence.sides[1]))
-        if (row.finding->id == chapter.headline)
-            return fmt::format("{}: **{} → {}** ({})", row.finding->says, row.sides[0].measured.text(),
-                               with_unit(*row.finding, row.sides[1].measured),
-                               evidence.sides[0].provenance().at("gpu"));
-    return "";
+    const auto measured = [&](std::size_t side) {
+        return judge_finding(evidence.sides[side], *finding, side).measured;
+    };
+    return fmt::format("{}: **{} → {}** ({})", finding->says, measured(0).text(),
+                       with_unit(*finding, measured(1)), evidence.sides[0].provenance().at("gpu"));
 }
 
 std::string chapter_table(const Course& course, const fs::path& file) {

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/table.h"
 #include "core/text.h"
+#include "evidence/sanitizer_report.h"
 
 namespace lab {
 
@@ -18,7 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array kKinds{"finding", "clean", "rejected"};
 constexpr std::array kVerdicts{Verdict::pass, Verdict::fail, Verdict::inconclusive, Verdict::not_run};
-constexpr std::array kSanitizerTools{"memcheck", "racecheck", "initcheck", "synccheck"};
 
 Claim::Kind kind_from(const std::string& word) {
     const auto at = std::find(kKinds.begin(), kKinds.end(), word);
@@ -74,21 +74,18 @@ std::string clean_table(const Verified& verified) {
     std::vector<std::string> head{"program under compute-sanitizer"};
     head.insert(head.end(), kSanitizerTools.begin(), kSanitizerTools.end());
     Table table(head);
+    std::map<std::string, std::vector<std::string>> rows;
     std::vector<std::string> programs;
-    for (const Claim& c : of_kind(verified, Claim::Kind::clean))
-        if (std::find(programs.begin(), programs.end(), c.subject) == programs.end())
-            programs.push_back(c.subject);
-    for (const std::string& program : programs) {
-        std::vector<std::string> row{program};
-        for (const std::string tool : kSanitizerTools) {
-            std::string cell;
-            for (const Claim& c : of_kind(verified, Claim::Kind::clean))
-                if (c.subject == program && c.what.rfind(tool, 0) == 0)
-                    cell = c.verdict == Verdict::pass && c.what != tool ? "reports, as it must" : cell_of(c);
-            row.push_back(cell);
-        }
-        table.add(row);
+    for (const Claim& c : of_kind(verified, Claim::Kind::clean)) {
+        const auto [row, is_new] = rows.try_emplace(c.subject, head.size());
+        if (is_new) programs.push_back(row->second[0] = c.subject);
+        for (std::size_t t = 0; t < kSanitizerTools.size(); ++t)
+            if (c.what.rfind(kSanitizerTools[t], 0) == 0)
+                row->second[t + 1] = c.verdict == Verdict::pass && c.what != kSanitizerTools[t]
+                                         ? "reports, as it must"
+                                         : cell_of(c);
     }
+    for (const std::string& program : programs) table.add(rows.at(program));
     return table.markdown();
 }
 

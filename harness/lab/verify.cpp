@@ -22,8 +22,6 @@ namespace lab {
 
 namespace {
 
-constexpr std::array kSanitizers{"memcheck", "racecheck", "initcheck", "synccheck"};
-
 /// Keeps what was checked, so that nothing passes by not being looked at.
 struct Tally {
     std::vector<Claim> claims;
@@ -106,7 +104,7 @@ struct SanitizerRun {
 /// states.
 std::vector<SanitizerRun> sanitizer_runs(const Case& both) {
     std::vector<SanitizerRun> runs;
-    for (const char* tool : kSanitizers) {
+    for (const char* tool : kSanitizerTools) {
         const auto& reports = both.first_reports;
         if (both.programs[0].sanitizers.empty())
             runs.push_back(
@@ -202,7 +200,7 @@ Verified verify_chapter(const Course& course, const Chapter& chapter) {
     std::vector<SanitizerRun> runs = sanitizer_runs(chapter.pair);
     for (const Companion& companion : chapter.companions) {
         verify_companion(course, chapter, companion, tally);
-        for (const char* tool : kSanitizers) runs.push_back({companion.program, tool});
+        for (const char* tool : kSanitizerTools) runs.push_back({companion.program, tool});
     }
     for (const Exercise& exercise : chapter.exercises) {
         verify_exercise(course, chapter, exercise, tally);
@@ -263,10 +261,11 @@ void add_verify(Session& session) {
         session,
         {.name = "verify",
          .summary = "every claim once more, live (on a GPU)",
-         .does = "Runs both programs of each case and judges every finding on this GPU; runs every program "
-                 "that is meant to be right under all four tools of compute-sanitizer; and sees each wrong "
-                 "answer rejected for its stated reason. A line each, and at the end how many passed, "
-                 "failed and were not run.",
+         .does =
+             "Runs both programs of each case and judges every finding on this GPU; runs every program "
+             "under all four tools of compute-sanitizer, unless its fault there is the lesson; and sees each "
+             "wrong answer rejected for its stated reason. A line each, and at the end how many passed, "
+             "failed and were not run.",
          .exits = {{"0", "everything passed"},
                    {"1", "something failed"},
                    bad_usage(),
