@@ -189,13 +189,15 @@ void create_base_views(const Database& database) {
                  {"process", "t.globalPid", "globalPid"},
                  {"graph", "t.graphId", "graphId", "NULL"}});
     // cudaLaunchKernel_v7000 -> cudaLaunchKernel: the suffix says which version of the entry point was
-    // called. So does _ptsz or _ptds in front of it, where each thread has a default stream of its own.
+    // called. So does _ptsz or _ptds in front of it, where each thread has a default stream of its own. A
+    // table: there are far fewer names than calls.
     database.execute(
-        "CREATE TEMP VIEW call_names AS SELECT id, "
-        "CASE WHEN v GLOB '*_ptsz' OR v GLOB '*_ptds' THEN substr(v, 1, length(v) - 5) ELSE v END AS name "
+        "CREATE TEMP TABLE call_names (id INTEGER PRIMARY KEY, name TEXT);"
+        "INSERT INTO call_names SELECT id, "
+        "CASE WHEN v GLOB '*_ptsz' OR v GLOB '*_ptds' THEN substr(v, 1, length(v) - 5) ELSE v END "
         "FROM (SELECT id, CASE WHEN value GLOB '*_v[0-9]*' AND rtrim(value, '0123456789') GLOB '*_v' "
         "THEN substr(value, 1, length(rtrim(value, '0123456789')) - 2) ELSE value END AS v "
-        "FROM main.StringIds)");
+        "FROM main.StringIds WHERE value GLOB 'cu*')");
     create_view(database, "api_calls", kApiTable,
                 {{"start", "t.start", "start"},
                  {"end", "t.end", "end"},
@@ -204,7 +206,10 @@ void create_base_views(const Database& database) {
                  {"thread", "t.globalTid", "globalTid"},
                  {"correlation", "t.correlationId", "correlationId"},
                  {"name_id", "t.nameId", "nameId"},
-                 {"name", "(SELECT c.name FROM call_names c WHERE c.id = t.nameId)", "nameId"},
+                 {"name",
+                  fmt::format("COALESCE((SELECT c.name FROM call_names c WHERE c.id = t.nameId), {})",
+                              looked_up("nameId")),
+                  "nameId"},
                  {"result", "t.returnValue", "returnValue"}});
 }
 
@@ -266,29 +271,31 @@ void create_range_view(const Database& database) {
         fmt::format(fmt::runtime(work), "MIN", "start"), fmt::format(fmt::runtime(work), "MAX", "end")));
 }
 
-/// `kernels` and the others, either over everything or over the launches listed in TEMP table `narrowed`.
-void create_front_views(const Database& database, bool narrow) {
-    const char* const condition =
-        narrow ? "(w.process, w.correlation) IN (SELECT process, correlation FROM narrowed)" : "1";
-    for (const char* view : {"kernels", "copies", "sets", "graph_runs", "api_calls"})
-        database.execute(fmt::format(
-            "DROP VIEW IF EXISTS temp.{0}; CREATE TEMP VIEW {0} AS SELECT * FROM all_{0} w WHERE {1}", view,
-            condition));
-    database.execute(fmt::format(
-        "DROP VIEW IF EXISTS temp.gpu_metrics; CREATE TEMP VIEW gpu_metrics AS SELECT * FROM all_gpu_metrics "
-        "WHERE {}",
-        narrow
-            ? "time BETWEEN (SELECT MIN(start) FROM (SELECT start FROM kernels UNION ALL SELECT start FROM "
-              "copies)) AND (SELECT MAX(end) FROM (SELECT end FROM kernels UNION ALL SELECT end FROM copies))"
-            : "1"));
+/// `kernels` and the others, over everything or, while TEMP table `narrowing` has a row, over the launches
+/// listed in TEMP table `narrowed`. Narrowing changes rows and no view, so that prepared queries stay
+/// prepared.
+void create_front_views(const Database& database) {
     database.execute(
-        "DROP VIEW IF EXISTS temp.syncs; CREATE TEMP VIEW syncs AS SELECT start, end, duration, process, "
-        "thread, name "
+        "CREATE TEMP TABLE narrowing (range TEXT);"
+        "CREATE TEMP TABLE narrowed (process, correlation, PRIMARY KEY (process, correlation))");
+    constexpr const char* kWide = "NOT EXISTS (SELECT 1 FROM narrowing)";
+    for (const char* view : {"kernels", "copies", "sets", "graph_runs", "api_calls"})
+        database.execute(
+            fmt::format("CREATE TEMP VIEW {0} AS SELECT * FROM all_{0} w WHERE {1} OR "
+                        "(w.process, w.correlation) IN (SELECT process, correlation FROM narrowed)",
+                        view, kWide));
+    database.execute(
+        fmt::format("CREATE TEMP VIEW gpu_metrics AS SELECT * FROM all_gpu_metrics WHERE {} OR "
+                    "time BETWEEN (SELECT MIN(start) FROM (SELECT start FROM kernels UNION ALL SELECT start "
+                    "FROM copies)) "
+                    "AND (SELECT MAX(end) FROM (SELECT end FROM kernels UNION ALL SELECT end FROM copies))",
+                    kWide));
+    database.execute(
+        "CREATE TEMP VIEW syncs AS SELECT start, end, duration, process, thread, name "
         "FROM api_calls WHERE name IN ('cudaDeviceSynchronize', 'cudaStreamSynchronize', "
         "'cudaEventSynchronize', "
         "'cuCtxSynchronize', 'cuStreamSynchronize', 'cuEventSynchronize', 'cudaThreadSynchronize');"
-        "DROP VIEW IF EXISTS temp.graph_launches; CREATE TEMP VIEW graph_launches AS SELECT start, end, "
-        "duration, "
+        "CREATE TEMP VIEW graph_launches AS SELECT start, end, duration, "
         "process, thread, correlation FROM api_calls WHERE name IN ('cudaGraphLaunch', 'cuGraphLaunch');");
 }
 
@@ -308,8 +315,7 @@ void create_views(const Database& database) {
     create_sample_view(database);
     create_range_view(database);
     create_domain_table(database);
-    database.execute("CREATE TEMP TABLE narrowed (process, correlation, PRIMARY KEY (process, correlation))");
-    create_front_views(database, false);
+    create_front_views(database);
 }
 
 void project_ranges(const Database& database) {
@@ -338,12 +344,12 @@ void narrow_views(const Database& database, const std::string& range) {
         "ON a.process = r.process AND (r.crosses_threads OR a.thread = r.thread) AND a.start >= r.start AND "
         "a.start < r.end WHERE r.name = ?1");
     fill.bind(1, range).next();
-    create_front_views(database, true);
+    Statement narrowed = database.prepare("INSERT INTO narrowing VALUES (?1)");
+    narrowed.bind(1, range).next();
 }
 
 void widen_views(const Database& database) {
-    create_front_views(database, false);
-    database.execute("DELETE FROM temp.narrowed");  // dropping it would fail while a query is open
+    database.execute("DELETE FROM temp.narrowing; DELETE FROM temp.narrowed");
 }
 
 NarrowedViews::NarrowedViews(const Database& database, const std::optional<std::string>& range)
