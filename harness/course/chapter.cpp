@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "course/finding_reader.h"
+#include "course/findings.h"
 #include "course/toml_reader.h"
 #include "evidence/sanitizer_report.h"
 
@@ -95,6 +96,20 @@ void check_findings_exist(const TomlReader& toml, const std::string& key, const 
             toml.fail(fmt::format("there is no finding '{}'", id), key);
 }
 
+/// Has a wrong answer recorded for no more than its reasons: under nsys only if one of these findings asks
+/// the trace, and in no further recording that none of them is asked of.
+void record_for(const std::vector<std::string>& ids, const std::vector<Finding>& findings, Program& program) {
+    const auto any = [&](const auto& asks) {
+        return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+            return std::find(ids.begin(), ids.end(), finding.id) != ids.end() && asks(finding);
+        });
+    };
+    program.traced = program.traced && any(asks_nsys);
+    std::erase_if(program.further, [&](const Recording& recording) {
+        return !any([&](const Finding& finding) { return finding.recording == recording.name; });
+    });
+}
+
 /// Which of the two programs of the pair, or of an exercise if it is named, `side` says.
 std::size_t read_side(TomlReader& toml, const Chapter& chapter, const std::string& exercise) {
     if (!exercise.empty() && !chapter.exercise(exercise))
@@ -129,7 +144,7 @@ Companion read_companion(TomlReader& toml, const Chapter& chapter) {
     companion.findings = read_findings(toml, kCompanion);
     if (!program.traced)
         for (const Finding& finding : companion.findings)
-            if (finding.range || !finding.metric.empty())
+            if (asks_nsys(finding))
                 toml.fail(fmt::format("finding '{}' is about a trace, and 'traced' is false", finding.id));
     toml.expect_all_read();
     return companion;
@@ -346,6 +361,7 @@ std::vector<WrongAnswer> read_wrong_answers(const fs::path& root, const Chapter&
         answer.fails = block.texts("fails");
         check_findings_exist(block, "fails", answer.fails, exercise->programs);
         answer.program = exercise->programs.programs[0];
+        record_for(answer.fails, exercise->programs.findings, answer.program);
         const fs::path file = block.text("file");
         answer.program.name = file.stem().string();
         answer.program.source = folder / fmt::format("{}_{}", exercise->number, exercise->name) / file;

@@ -117,6 +117,10 @@ Measured measure(const Evidence& evidence, const std::string& sql, const std::st
     }
 }
 
+bool asks_nsys(const Finding& finding) {
+    return needs_trace(finding.sql, finding.metric, finding.range) || mentions(finding.sql, "NSYS_RUN");
+}
+
 Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side) {
     const Evidence* const asked = evidence.recording(finding.recording);
     const Measured measured =

@@ -23,6 +23,9 @@ struct Measured {
 [[nodiscard]] Measured measure(const Evidence& evidence, const std::string& sql, const std::string& metric,
                                const std::optional<std::string>& range);
 
+/// Can only a recording of nsys answer it? Other findings are about the program's output, ncu or a sanitizer.
+[[nodiscard]] bool asks_nsys(const Finding& finding);
+
 struct Judged {
     Measured measured;
     Verdict verdict = Verdict::not_run;

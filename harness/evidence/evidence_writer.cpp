@@ -11,32 +11,71 @@ namespace lab {
 
 namespace {
 
-/// The tables of an export that questions are put to. The rest of an export describes the machine, not the
-/// program.
+/// The tables of an export that questions are put to, with the columns that answer them; all columns where
+/// none is named. The rest of an export describes the machine, down to serial numbers, and not the program.
 struct KeptTable {
     const char* name;
-    const char* where;
+    std::vector<std::string> columns = {};
+    const char* where = "1";
 };
-constexpr KeptTable kKept[] = {
-    {"CUPTI_ACTIVITY_KIND_KERNEL", "1"},
-    {"CUPTI_ACTIVITY_KIND_MEMCPY", "1"},
-    {"CUPTI_ACTIVITY_KIND_MEMSET", "1"},
-    {"CUPTI_ACTIVITY_KIND_RUNTIME", "1"},
-    {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "1"},
-    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "1"},
-    {"NVTX_EVENTS", "1"},
-    {"DIAGNOSTIC_EVENT", kSaysLoss},  // the others name folders of the machine
-    {"META_DATA_EXPORT",
-     "name IN ('EXPORT_PRODUCT_NAME', 'EXPORT_PRODUCT_VERSION', 'EXPORT_SCHEMA_VERSION')"},
-    {"ENUM_CUDA_MEM_KIND", "1"},
-    {"ENUM_CUDA_MEMCPY_OPER", "1"},
-    {"ENUM_CUPTI_SYNC_TYPE", "1"},
-    {"ENUM_CUDA_KERNEL_LAUNCH_TYPE", "1"},
-    {"ENUM_NSYS_EVENT_TYPE", "name LIKE 'Nvtx%'"},
-    {"ENUM_DIAGNOSTIC_SEVERITY_LEVEL", "1"},
-    {"TARGET_INFO_CUDA_STREAM", "1"},
-    {"TARGET_INFO_GPU", "1"},
-};
+
+/// Calls that the CUDA runtime makes on its own behalf, one for each launch and one for each function it
+/// loads: in some recordings a third of all rows.
+constexpr const char* kCallsOfTheProgram =
+    "nameId NOT IN (SELECT id FROM source.StringIds WHERE value IN ('cuKernelGetName', "
+    "'cuGetProcAddress_v2'))";
+
+const std::vector<KeptTable>& kept_tables() {
+    static const std::vector<KeptTable> tables{
+        {"CUPTI_ACTIVITY_KIND_KERNEL",
+         {"start",
+          "end",
+          "deviceId",
+          "contextId",
+          "streamId",
+          "correlationId",
+          "globalPid",
+          "demangledName",
+          "shortName",
+          "registersPerThread",
+          "gridX",
+          "gridY",
+          "gridZ",
+          "blockX",
+          "blockY",
+          "blockZ",
+          "staticSharedMemory",
+          "dynamicSharedMemory",
+          "localMemoryPerThread",
+          "graphNodeId"}},
+        {"CUPTI_ACTIVITY_KIND_MEMCPY",
+         {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes",
+          "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId", "graphNodeId"}},
+        {"CUPTI_ACTIVITY_KIND_MEMSET"},
+        {"CUPTI_ACTIVITY_KIND_RUNTIME",
+         {"start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue"},
+         kCallsOfTheProgram},
+        {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"},
+        {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE"},
+        {"NVTX_EVENTS",
+         {"start", "end", "eventType", "rangeId", "category", "color", "text", "globalTid", "endGlobalTid",
+          "textId", "domainId"}},
+        {"DIAGNOSTIC_EVENT", {}, kSaysLoss},  // the others name folders of the machine
+        {"META_DATA_EXPORT",
+         {},
+         "name IN ('EXPORT_PRODUCT_NAME', 'EXPORT_PRODUCT_VERSION', 'EXPORT_SCHEMA_VERSION')"},
+        {"ENUM_CUDA_MEM_KIND"},
+        {"ENUM_CUDA_MEMCPY_OPER"},
+        {"ENUM_CUPTI_SYNC_TYPE"},
+        {"ENUM_NSYS_EVENT_TYPE", {}, "name LIKE 'Nvtx%'"},
+        {"ENUM_DIAGNOSTIC_SEVERITY_LEVEL"},
+        {"TARGET_INFO_CUDA_STREAM"},
+        {"TARGET_INFO_GPU",
+         {"id", "name", "chipName", "totalMemory", "memoryBandwidth", "clockRate", "smCount", "l2CacheSize",
+          "computeMajor", "computeMinor"}},
+    };
+    return tables;
+}
 
 /// A name as an SQL identifier, whatever it holds.
 std::string quoted(const std::string& name) {
@@ -58,6 +97,8 @@ void copy_table(const Database& database, const KeptTable& table) {
     Statement row = database.prepare("SELECT name, type FROM pragma_table_info(?1, 'source')");
     row.bind(1, table.name);
     while (row.next()) {
+        const std::vector<std::string>& wanted = table.columns;
+        if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), row.text(0)) == wanted.end()) continue;
         const std::string type = row.text(1);
         const bool plain = type == "INTEGER" || type == "REAL" || type == "TEXT";
         columns.push_back(quoted(row.text(0)));
@@ -114,16 +155,10 @@ void copy_export(const Database& database, const fs::path& nsys_export,
                  const std::vector<std::string>& gpu_metrics) {
     database.attach_untrusted(nsys_export);
     database.execute("BEGIN");
-    for (const KeptTable& table : kKept)
+    for (const KeptTable& table : kept_tables())
         if (database.has_table(table.name, "source")) copy_table(database, table);
     copy_strings(database);
     copy_gpu_metrics(database, gpu_metrics);
-    // Serial numbers and positions on the bus say nothing about the program.
-    for (const char* column : {"uuid", "busLocation"})
-        if (source_has(database, "TARGET_INFO_GPU", column))
-            database.execute(fmt::format("UPDATE TARGET_INFO_GPU SET {} = ''", column));
-    if (source_has(database, "CUPTI_ACTIVITY_KIND_KERNEL", "mangledName"))
-        database.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET mangledName = NULL");
     database.execute("COMMIT");
     database.execute("DETACH source");
 }

@@ -182,6 +182,23 @@ void check_draft_is_one(const Checked& checked) {
     CHECK_FALSE(is_recorded(checked.course, all_programs(checked.course, checked.chapter)));
 }
 
+/// Evidence that no program asks for stays behind when one is renamed or recorded for less.
+void check_evidence_belongs_to_a_program(const Checked& checked) {
+    std::set<fs::path> known;
+    for (const Program& program : all_programs(checked.course, checked.chapter))
+        for (const Program& recorded : all_recordings(program))
+            known.insert(recorded.evidence_folder / recorded.evidence_name);
+    for (const fs::path& folder : std::set{checked.chapter.folder / "evidence",
+                                           "harness/tests/wrong" / checked.chapter.folder / "evidence"}) {
+        if (!fs::exists(checked.course.root() / folder)) continue;
+        for (const auto& entry : fs::recursive_directory_iterator(checked.course.root() / folder)) {
+            if (entry.path().extension() != ".sqlite") continue;
+            INFO(checked.course.shown(entry.path()), " is evidence of no program: git rm it");
+            CHECK(known.count(folder / entry.path().filename()) == 1);
+        }
+    }
+}
+
 void check_diff(const Course& course, const Case& both) {
     const Outcome outcome = run({.words = {"diff", (course.root() / both.programs[0].source).string(),
                                            (course.root() / both.programs[1].source).string()}});
@@ -201,6 +218,7 @@ void check_pair(const std::string& id) {
     check_findings(checked, checked.chapter.pair);
     check_draft_is_one(checked);
     check_nothing_is_left_open(checked);
+    check_evidence_belongs_to_a_program(checked);
 }
 
 void check_companions(const std::string& id) {

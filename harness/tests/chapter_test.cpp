@@ -340,6 +340,26 @@ TEST_CASE("chapter: a folder without a chapter is an error") {
                          Error);
 }
 
+TEST_CASE("a wrong answer is recorded for its reasons alone") {
+    const ChapterFolder folder(
+        "[[exercise.finding]]\nid = \"chunks\"",
+        "[[exercise.recording]]\nname = \"whole\"\nsays = \"a graph is one row\"\nnsys = "
+        "[\"--cuda-graph-trace=graph\"]\n\n[[exercise.finding]]\nid = \"rows\"\nsays = \"rows\"\nrecording = "
+        "\"whole\"\nsql = \"SELECT COUNT(*) FROM graph_runs\"\nstarter = \"== 0\"\nsolution = \"> "
+        "0\"\n\n[[exercise.finding]]\nid = \"chunks\"");
+    const Chapter chapter = folder.read();
+    CHECK(chapter.exercises[0].programs.programs[0].further.size() == 1);
+    const auto recordings = [&](const std::string& reasons) {
+        write_file(folder.root.path() / "harness/tests/wrong/ch05_streams/wrong.toml",
+                   "[[wrong]]\nexercise = \"pipeline\"\nfile = \"lost.cu\"\nfails = [" + reasons +
+                       "]\nwhy = \"So.\"\n");
+        return all_recordings(read_wrong_answers(folder.root.path(), chapter)[0].program).size();
+    };
+    CHECK(recordings("\"chunks\"") == 1);
+    CHECK(recordings("\"rows\"") == 2);
+    CHECK(recordings("\"chunks\", \"rows\"") == 2);
+}
+
 TEST_CASE("wrong answers: what they are, and why") {
     const ChapterFolder folder;
     const Chapter chapter = folder.read();
@@ -354,6 +374,10 @@ TEST_CASE("wrong answers: what they are, and why") {
     CHECK(answers[0].program.name == "lost");
     CHECK(answers[0].program.source == "harness/tests/wrong/ch05_streams/1_pipeline/lost.cu");
     CHECK(answers[0].program.evidence_name == "pipeline.lost.sqlite");
+
+    CHECK_FALSE(answers[0].program.traced);  // the answer is what the program prints
+    write_file(file, std::string(good).replace(good.find("\"answer\""), 8, "\"chunks\""));
+    CHECK(read_wrong_answers(folder.root.path(), chapter)[0].program.traced);
 
     const auto fails = [&](const std::string& text, const char* sentence) {
         write_file(file, text);

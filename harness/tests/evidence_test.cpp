@@ -45,7 +45,15 @@ std::string answer(const Evidence& evidence, const std::string& sql) {
     return row.next() ? to_text(row.value(0)) : "no row";
 }
 
-/// Both files say the same about where the time goes.
+/// The names of the calls, but for those that the CUDA runtime makes on its own behalf.
+std::vector<std::string> calls_of_the_program(const Analysis& analysis) {
+    std::vector<std::string> names;
+    for (const auto& call : analysis.api)
+        if (call.name != "cuKernelGetName" && call.name != "cuGetProcAddress") names.push_back(call.name);
+    return names;
+}
+
+/// Slim evidence and the whole export say the same about where the time goes.
 void require_same_analysis(const Evidence& a, const Evidence& b) {
     for (const std::optional<std::string>& range :
          {std::optional<std::string>(), {"warm-up"}, {"normalise"}}) {
@@ -58,8 +66,8 @@ void require_same_analysis(const Evidence& a, const Evidence& b) {
             REQUIRE(x.kernels[i].name == y.kernels[i].name);
             REQUIRE(x.kernels[i].median_ns == y.kernels[i].median_ns);
         }
-        REQUIRE(x.api.size() == y.api.size());
-        for (std::size_t i = 0; i < x.api.size(); ++i) REQUIRE(x.api[i].name == y.api[i].name);
+        REQUIRE(calls_of_the_program(x).size() == x.api.size());
+        REQUIRE(calls_of_the_program(x) == calls_of_the_program(y));
     }
 }
 
