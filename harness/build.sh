@@ -132,7 +132,7 @@ say_skipped() {
 run_tests() {
     build all 'everything'
     rm -f "$build/tests.xml"
-    ctest --test-dir "$build" --output-on-failure --no-tests=error --output-junit tests.xml -j2 "$@"
+    ctest --test-dir "$build" --output-on-failure --no-tests=error --output-junit tests.xml -j"$(($(nproc) + 1))" "$@"
     local status=$?
     if [[ -e $build/tests.xml ]]; then say_skipped; fi
     exit "$status"
