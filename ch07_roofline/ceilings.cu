@@ -9,9 +9,8 @@
 // - shape: where it matters (loads in flight a thread, blocks), the program tries several, takes the fastest,
 //   and then measures that one anew: the time of a trial is not kept, since the best of many flatters.
 // - data: random, since switching bits costs power, and power is what limits a GPU's clock.
-// - clocks: as found. Theoretical roofs are for the highest clock that the driver names. A GPU may not hold
-// it
-//   under such load, and a few go beyond.
+// - clocks: as found. Theoretical roofs are for the highest clock that the driver names. A GPU may not
+//   hold it under such load, and a few go beyond.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch07_roofline/ceilings.cu -o ceilings -lcublasLt
 // look:    ncu --nvtx --nvtx-include "counted/" --metrics dram__bytes.sum ./ceilings

@@ -26,7 +26,7 @@ struct GraphExecDestroy {
 
 /// What shall be done, in which order: nodes and edges. It cannot be launched.
 using Graph = std::unique_ptr<CUgraph_st, GraphDestroy>;
-/// A graph made ready for the GPU. It keeps nothing of the Graph that it was made of.
+/// A graph made ready for the GPU. It outlives its Graph, which updates by node still need.
 using GraphExec = std::unique_ptr<CUgraphExec_st, GraphExecDestroy>;
 
 [[nodiscard]] inline Graph make_graph() {

@@ -65,7 +65,7 @@ void blow_with_graphs(const Dunes& d, const std::vector<float>& winds) {
         // TODO(learner): only the wind is new. Where does the time of this loop go?
         const GraphExec step = instantiate(record_step(d, wind));
         CUDA_CHECK(cudaGraphLaunch(step.get(), d.stream));
-        CUDA_CHECK(cudaStreamSynchronize(d.stream));  // a graph must not go while it runs
+        CUDA_CHECK(cudaStreamSynchronize(d.stream));  // before the next one takes its place
     }
     CUDA_CHECK(cudaStreamSynchronize(d.stream));
 }
