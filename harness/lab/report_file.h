@@ -15,10 +15,11 @@ namespace lab {
 [[nodiscard]] Option report_word();
 [[nodiscard]] Option range_option();
 
+/// An opened report. What was made to open it goes with it.
 class ReportFile {
   public:
-    /// The export of an .nsys-rep is made in a temporary folder: nsys would silently take an old .sqlite
-    /// beside it.
+    /// An .nsys-rep is exported to a temporary folder: nsys would silently take an old .sqlite beside it. An
+    /// Error says why the file is of no use.
     ReportFile(const std::string& file, const Announce& announce);
 
     [[nodiscard]] const Evidence& evidence() const { return *evidence_; }
