@@ -9,6 +9,7 @@
 
 namespace lab {
 
+/// The points from `begin` on that come before `end`.
 struct Interval {
     int64_t begin = 0;  ///< ns
     int64_t end = 0;    ///< ns, not included
@@ -29,8 +30,10 @@ using Intervals = std::vector<Interval>;
 /// Points of merged `a` that do not lie in merged `b`.
 [[nodiscard]] Intervals subtract(const Intervals& a, const Intervals& b);
 
-/// Points covered by at least `depth` of the given intervals, which may overlap: depth 2 is where two run at
-/// once.
+/// Points covered by at least `depth` of these intervals, which may overlap: with 2, where two run at once.
 [[nodiscard]] Intervals covered_at_least(const Intervals& intervals, int depth);
+
+/// Does the point `at`, in ns, lie in the merged list?
+[[nodiscard]] bool contains(const Intervals& merged, int64_t at);
 
 }  // namespace lab

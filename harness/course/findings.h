@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "course/chapter.h"
@@ -17,12 +18,16 @@ struct Measured {
     std::string missing;  ///< why there is no value
     bool was_run = true;  ///< false if the tool that would know never ran
     [[nodiscard]] std::string text() const;
+
+    /// The text with the unit behind it; a share needs none, and what has no value has none.
+    [[nodiscard]] std::string text_in(const std::string& unit) const;
 };
 
 /// Asks one question. A query without a row, or whose value is NULL, found nothing to check: no value.
 [[nodiscard]] Measured measure(const Evidence& evidence, const std::string& sql, const std::string& metric,
                                const std::optional<std::string>& range);
 
+/// An answer and what is to be thought of it.
 struct Judged {
     Measured measured;
     Verdict verdict = Verdict::not_run;
@@ -45,6 +50,7 @@ struct FindingRow {
     Verdict verdict = Verdict::not_run;
 };
 
+/// All findings of a case, in its order; the rows point into it.
 [[nodiscard]] std::vector<FindingRow> judge_case(const Case& both, const Evidence& first,
                                                  const Evidence& second);
 
