@@ -19,6 +19,7 @@ struct LogRange {
 /// powers of ten.
 [[nodiscard]] LogRange round_range(double low, double high);
 
+/// A number at which the axis is marked.
 struct LogTick {
     int digit = 1, power = 0;  ///< the value is digit times 10 to the power
     bool labelled = false;     ///< else only a fine line

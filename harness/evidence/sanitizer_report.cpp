@@ -1,10 +1,9 @@
 #include "evidence/sanitizer_report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "core/error.h"
@@ -74,8 +73,7 @@ std::optional<SanitizerReport> memory_headline(std::string_view line) {
     return std::nullopt;
 }
 
-/// "Use-after-free on allocation of size 256 bytes at 0x3366000000": memory of cudaMallocAsync outside its
-/// life.
+/// "Use-after-free on allocation of size 256 bytes at 0x3366000000": of memory of cudaMallocAsync.
 std::optional<SanitizerReport> stream_ordered_headline(std::string_view line) {
     const auto size = after(line, " on allocation of size ");
     for (const char* word : {"Use-after-free", "Use-before-alloc", "Free-before-alloc"}) {
@@ -136,14 +134,17 @@ std::string plain_function(std::string_view signature) {
     return name.substr(name.find_last_of(": ") + 1);
 }
 
+std::string without_folders(std::string_view path) {
+    return std::string(path.substr(path.find_last_of('/') + 1));
+}
+
 /// Splits "folder/file.cu:10" and whatever follows, and fills in file and line; false if there is no line.
 template <class Place>
 bool add_file(std::string_view text, Place& report, std::string_view& rest) {
     for (std::size_t colon = text.find(':'); colon != kNowhere; colon = text.find(':', colon + 1)) {
         const std::size_t end = std::min(text.find_first_not_of("0123456789", colon + 1), text.size());
         if (end == colon + 1) continue;
-        const std::string_view path = text.substr(0, colon);
-        report.file = path.substr(path.find_last_of('/') + 1);
+        report.file = without_folders(text.substr(0, colon));
         report.line = leading_integer(text.substr(colon + 1));
         rest = text.substr(end);
         return true;
@@ -183,9 +184,6 @@ void add_allocation(std::string_view line, SanitizerReport& report) {
 /// "Host Frame: main in main.cpp:12 [0x9057] in program", "Device Frame: inner(int)+0x50 in file.cu:3". Tools
 /// of 2024 leave out the space behind the colon, and name the module on the next line: "in program".
 void add_frame(std::string_view line, SanitizerReport& report) {
-    const auto without_folders = [](std::string_view path) {
-        return std::string(path.substr(path.find_last_of('/') + 1));
-    };
     const auto host = after(line, "Host Frame:"), device = after(line, "Device Frame:");
     if (!host && !device) {
         const bool names_module = line.starts_with("in ") && !report.frames.empty() &&

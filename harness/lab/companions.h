@@ -21,8 +21,7 @@ struct CompanionRun {
     std::vector<FindingRow> rows;
 };
 
-/// Runs a companion here, or opens its recorded run. What cannot be run or opened is missing, with the
-/// reason.
+/// Runs a companion here, or opens its recorded run. One that cannot be had is missing, with the reason.
 [[nodiscard]] CompanionRun companion_run(const Course& course, const Companion& companion, bool live);
 
 /// The same for what needs a run of today's program here, and takes the last one if there is one.

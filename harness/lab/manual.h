@@ -31,6 +31,7 @@ struct Said {
     std::string what, says;
 };
 
+/// All that is said of a command.
 struct Manual {
     std::string name = {}, summary = {};
     std::string does = {};  ///< paragraphs, with an empty line between them
