@@ -227,61 +227,85 @@ class Distinct {
     std::map<Key, std::size_t> place_of_;
 };
 
-}  // namespace
+/// Takes the output line by line.
+class OutputReader {
+  public:
+    OutputReader() : distinct_(output_.reports) {}
+    OutputReader(const OutputReader&) = delete;
+    OutputReader& operator=(const OutputReader&) = delete;
 
-SanitizerOutput parse_sanitizer_output(std::string_view text) {
-    SanitizerOutput output;
-    Distinct distinct(output.reports);
-    std::optional<SanitizerReport> open;
-    int64_t listed = 0, not_printed = 0;
-    bool whole = false;
-    const auto close = [&] {
-        if (!open) return;
-        distinct.add(std::move(*open));
-        open.reset();
-        ++listed;
-    };
-    for (const std::string& raw : split(text, '\n')) {
+    void take(const std::string& raw) {
         const std::size_t at = raw.find(kPrefix);  // behind the program's own text if that ended no line
-        if (at == std::string::npos) continue;
+        if (at == std::string::npos) return;
         const std::string rest = raw.substr(at + kPrefix.size());
         const std::string line = trim(rest);
+        refuse(line);
         if (const auto count = count_in(line, "ERROR SUMMARY: ", " not printed")) {
-            not_printed = *count;
+            not_printed_ = *count;
         } else if (const auto errors = errors_in_summary(line)) {
             close();
-            output.errors = *errors;
-            whole = true;
-        } else if (line.find("terminated before first instrumented API call") != std::string::npos) {
+            output_.errors = *errors;
+            whole_ = true;
+        } else if (auto next = headline(line)) {
+            close();
+            open_ = std::move(next);
+            open_->text = raw.substr(at);
+            add_place(line, *open_);
+        } else if (line.empty()) {
+            // An indented empty line is within a report: between its backtraces.
+            if (rest.size() < 3) close();
+        } else if (open_) {
+            open_->text += "\n" + raw.substr(at);
+            add_place(line, *open_);
+            add_allocation(line, *open_);
+            add_frame(line, *open_);
+        }
+    }
+
+    /// What was read, once all lines were taken.
+    SanitizerOutput finish() {
+        close();
+        if (!whole_)
+            throw Error(
+                "compute-sanitizer's output has no summary line, so it is not whole; was the tool killed?");
+        if (const int64_t unknown = output_.errors - listed_ - not_printed_; unknown > 0) {
+            output_.reports.push_back(report_of("Unknown"));  // of a kind that nobody here has read
+            output_.reports.back().count = unknown;
+        }
+        return std::move(output_);
+    }
+
+  private:
+    /// Lines by which the tool says that its output is worth nothing.
+    static void refuse(const std::string& line) {
+        if (line.find("terminated before first instrumented API call") != std::string::npos)
             throw Error(
                 "compute-sanitizer saw no CUDA call: the program ended before it reached the GPU, so nothing "
                 "was checked");
-        } else if (line.starts_with("Internal Sanitizer Error")) {
+        if (line.starts_with("Internal Sanitizer Error"))
             throw Error("compute-sanitizer failed by itself: " + printable(line));
-        } else if (auto next = headline(line)) {
-            close();
-            open = std::move(next);
-            open->text = raw.substr(at);
-            add_place(line, *open);
-        } else if (line.empty()) {
-            if (rest.size() < 3)
-                close();  // an indented empty line is within a report: between its backtraces
-        } else if (open) {
-            open->text += "\n" + raw.substr(at);
-            add_place(line, *open);
-            add_allocation(line, *open);
-            add_frame(line, *open);
-        }
     }
-    close();
-    if (!whole)
-        throw Error(
-            "compute-sanitizer's output has no summary line, so it is not whole; was the tool killed?");
-    if (const int64_t unknown = output.errors - listed - not_printed; unknown > 0) {
-        output.reports.push_back(report_of("Unknown"));  // a kind of report that nobody here has read is one
-        output.reports.back().count = unknown;
+
+    void close() {
+        if (!open_) return;
+        distinct_.add(std::move(*open_));
+        open_.reset();
+        ++listed_;
     }
-    return output;
+
+    SanitizerOutput output_;
+    Distinct distinct_;
+    std::optional<SanitizerReport> open_;  ///< the report of which further lines may come
+    int64_t listed_ = 0, not_printed_ = 0;
+    bool whole_ = false;
+};
+
+}  // namespace
+
+SanitizerOutput parse_sanitizer_output(std::string_view text) {
+    OutputReader reader;
+    for (const std::string& line : split(text, '\n')) reader.take(line);
+    return reader.finish();
 }
 
 }  // namespace lab

@@ -42,7 +42,6 @@ class Examination {
 
     [[nodiscard]] const Course& course() const { return course_; }
     [[nodiscard]] const Platform& platform() const { return platform_; }
-    [[nodiscard]] std::chrono::seconds limit() const { return limit_; }
 
     /// Where the reports of the trials stay, so that they can be opened.
     [[nodiscard]] std::filesystem::path folder() const { return course_.build_folder() / "doctor"; }
