@@ -16,6 +16,7 @@ struct Interval {
     friend bool operator==(const Interval&, const Interval&) = default;
 };
 
+/// In any order, and overlapping, unless it is said to be merged.
 using Intervals = std::vector<Interval>;
 
 /// The union of all intervals, sorted and disjoint; empty and reversed intervals hold no point and vanish.

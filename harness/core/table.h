@@ -6,6 +6,7 @@
 
 namespace lab {
 
+/// A header and rows of as many cells.
 class Table {
   public:
     enum class Align { left, right };

@@ -45,6 +45,7 @@ class Course {
     /// The recorded run of a program; of several GPUs' that of the first by name. An Error says how to record
     /// one if there is none.
     [[nodiscard]] std::filesystem::path evidence_of(const Program& program) const;
+    /// Is a run of it recorded, fresh or stale?
     [[nodiscard]] bool has_evidence_of(const Program& program) const;
 
     /// Flags that every program is built with, from common/nvcc.flags.

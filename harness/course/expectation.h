@@ -10,6 +10,7 @@ namespace lab {
 /// threshold, or of a capture that may not be whole; not_run of one never measured. Only pass is a pass.
 enum class Verdict { pass, fail, inconclusive, not_run };
 
+/// As in --json: "pass", "fail", "inconclusive", "not_run".
 [[nodiscard]] const char* to_string(Verdict verdict);
 
 /// A comparison with a number or a text.

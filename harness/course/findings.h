@@ -17,6 +17,7 @@ struct Measured {
     std::optional<std::variant<double, std::string>> value;
     std::string missing;  ///< why there is no value
     bool was_run = true;  ///< false if the tool that would know never ran
+    /// The value for a person: "nothing" where there is none, "not run" where nobody looked.
     [[nodiscard]] std::string text() const;
 
     /// The text with the unit behind it; a share needs none, and what has no value has none.

@@ -24,6 +24,7 @@ struct RunPair {
 /// What is said of B.
 enum class GateVerdict { no_difference, faster, slower, inconclusive };
 
+/// In words: "no difference seen", "faster", ...
 [[nodiscard]] const char* to_string(GateVerdict verdict);
 
 /// A verdict and what it rests on.
@@ -33,8 +34,8 @@ struct GateResult {
     MedianInterval interval;  ///< for it
 };
 
-constexpr std::size_t kFewestPairs = 6;  ///< fewer have no interval of 95 %
-constexpr double kGateConfidence = 0.95;
+constexpr std::size_t kFewestPairs = 6;   ///< fewer have no interval of 95 %
+constexpr double kGateConfidence = 0.95;  ///< that the interval of a GateResult holds the median
 
 /// The rule. `threshold` is the slowdown to be caught, 0.05 for 5 %; less than half of it, as measured, never
 /// counts.

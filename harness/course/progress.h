@@ -18,6 +18,7 @@ namespace lab {
 /// What happened to an exercise or a question. A hint's line is written each time a further hint is shown.
 enum class Step { started, failed, passed, hint, right, wrong };
 
+/// As it stands in a line.
 [[nodiscard]] const char* to_string(Step step);
 
 /// What stands in place of findings where the answer could not be graded.

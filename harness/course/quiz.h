@@ -16,6 +16,8 @@ struct QuizEvidence {
     std::string label;
     std::filesystem::path path;  ///< the evidence file, for `lab analyze` and `lab timeline`
 };
+
+/// Opens it. An Error if nobody has recorded the run that the question is about.
 [[nodiscard]] QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter,
                                          const Question& question);
 

@@ -10,7 +10,8 @@ namespace lab {
 struct LogRange {
     double low = 1, high = 10;
 
-    [[nodiscard]] double decades() const;
+    [[nodiscard]] double decades() const;  ///< powers of ten from low to high
+
     /// Where `value` lies: 0 at low, 1 at high, outside of these beyond them.
     [[nodiscard]] double share_of(double value) const;
 };

@@ -6,8 +6,8 @@
 
 namespace lab {
 
-constexpr double kPageWidth = 960, kPageMargin = 16, kPageRight = 928;
-constexpr double kTitleFont = 15, kNoteFont = 11;
+constexpr double kPageWidth = 960, kPageMargin = 16, kPageRight = 928;  ///< px; plots end at kPageRight
+constexpr double kTitleFont = 15, kNoteFont = 11;                       ///< px
 
 /// Attributes of text: what is read first, what stands in the second row, and what is read before all.
 constexpr const char* kInk = "class=\"ink\" fill=\"#1f2328\"";

@@ -46,6 +46,7 @@ struct Timeline {
     Intervals idle;  ///< time in the window in which no GPU of the capture did anything at all
     TimelineOptions options;
 
+    /// How long the window is.
     [[nodiscard]] int64_t span_ns() const { return end_ns - begin_ns; }
 };
 

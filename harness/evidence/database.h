@@ -22,6 +22,7 @@ class Statement {
     /// Moves to the next row; false after the last one.
     bool next();
 
+    /// A row's columns and values. What is of another type is converted: NULL to 0 or "".
     [[nodiscard]] int columns() const { return sqlite3_column_count(handle_.get()); }
     [[nodiscard]] std::string column_name(int column) const {
         return sqlite3_column_name(handle_.get(), column);

@@ -55,6 +55,7 @@ class Evidence {
     /// The views are ready afterwards if there is a trace. An export of somebody's own has no provenance.
     [[nodiscard]] static Evidence open(const std::filesystem::path& path);
 
+    /// The file, where it is from, and whether nsys made a trace of the run.
     [[nodiscard]] const Database& database() const { return database_; }
     [[nodiscard]] const Provenance& provenance() const { return provenance_; }
     [[nodiscard]] bool has_trace() const { return has_trace_; }

@@ -63,6 +63,7 @@ struct Trace {
     std::vector<std::string> names;  ///< kernel and API names, each once
     std::vector<Gpu> gpus;
 
+    /// The name of a kernel or of a call.
     [[nodiscard]] const std::string& name_of(int64_t index) const {
         return names[static_cast<std::size_t>(index)];
     }

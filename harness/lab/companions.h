@@ -37,6 +37,7 @@ struct ShownRoofline {
 [[nodiscard]] ShownRoofline shown_roofline(const Course& course, const Chapter& chapter,
                                            const std::string& exercise, Evidence companion, bool live);
 
+/// What --json prints of these.
 [[nodiscard]] nlohmann::ordered_json to_json(const CompanionRun& run);
 [[nodiscard]] nlohmann::ordered_json to_json(const ShownRoofline& roofline);
 

@@ -22,6 +22,7 @@ class ReportFile {
     /// Error says why the file is of no use.
     ReportFile(const std::string& file, const Announce& announce);
 
+    /// Opened, with a trace.
     [[nodiscard]] const Evidence& evidence() const { return *evidence_; }
 
     /// Where the numbers are from: "recorded · ..." with the course, "live · ..." here; "" of a report that
