@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace lab {
 
@@ -65,8 +66,7 @@ bool FileWatch::wait(std::chrono::milliseconds limit) {
         pollfd ready{inotify_, POLLIN, 0};
         ::poll(&ready, inotify_ >= 0 ? 1 : 0, pause);
         if (inotify_ >= 0) {
-            ::usleep(static_cast<useconds_t>(
-                std::chrono::microseconds(kSettle).count()));  // editors write in bursts
+            std::this_thread::sleep_for(kSettle);  // editors write in bursts
             std::array<char, 4096> events;
             while (::read(inotify_, events.data(), events.size()) > 0) {
             }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 
 namespace lab {
@@ -11,6 +12,7 @@ namespace lab {
 /// time and size instead.
 class FileWatch {
   public:
+    /// Watches from now on. The file need not be there.
     explicit FileWatch(std::filesystem::path file);
     FileWatch(const FileWatch&) = delete;
     FileWatch& operator=(const FileWatch&) = delete;

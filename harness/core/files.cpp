@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <random>
 
 #include "core/error.h"
 
@@ -37,7 +38,7 @@ void sweep(const fs::path& folder, const std::string& begin, const std::string& 
         const std::string name = entry.path().filename().string();
         const bool is_meant = name.size() > begin.size() + end.size() && name.rfind(begin, 0) == 0 &&
                               name.compare(name.size() - end.size(), end.size(), end) == 0;
-        // The middle is a process id, or drawn by mkdtemp.
+        // The middle is a number of scratch_beside's, or drawn by mkdtemp.
         const std::string middle =
             is_meant ? name.substr(begin.size(), name.size() - begin.size() - end.size()) : "";
         const bool is_ours =
@@ -61,7 +62,9 @@ void make_folders_above(const fs::path& path) {
 
 fs::path scratch_beside(const fs::path& path) {
     sweep(path.parent_path(), path.filename().string() + ".", ".part", std::chrono::hours(1));
-    return path.string() + fmt::format(".{}.part", ::getpid());
+    // In containers that share a folder, processes have the same ids.
+    static const unsigned drawn = std::random_device{}() % 1'000'000;
+    return path.string() + fmt::format(".{}{:06}.part", ::getpid(), drawn);
 }
 
 std::string read_file(const fs::path& path) {
@@ -84,20 +87,18 @@ void write_file(const fs::path& path, std::string_view contents) {
     const fs::path part = scratch_beside(path);
     std::FILE* file = std::fopen(part.c_str(), "wb");
     if (!file) fail("cannot write", part, errno);
-    bool written = std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
-    written = std::fflush(file) == 0 && written;
-    written = ::fsync(::fileno(file)) == 0 && written;
-    const int reason = errno;
-    written = std::fclose(file) == 0 && written;
-    if (!written) {
-        ::unlink(part.c_str());
-        fail("cannot write", path, reason);
-    }
-    if (std::rename(part.c_str(), path.c_str()) != 0) {
-        const int rename_reason = errno;
-        ::unlink(part.c_str());
-        fail("cannot write", path, rename_reason);
-    }
+    int reason = 0;  // of the first step that fails
+    const auto step = [&](bool done) {
+        if (!done && reason == 0) reason = errno != 0 ? errno : EIO;
+    };
+    step(std::fwrite(contents.data(), 1, contents.size(), file) == contents.size());
+    step(std::fflush(file) == 0);
+    step(::fsync(::fileno(file)) == 0);
+    step(std::fclose(file) == 0);
+    if (reason == 0) step(std::rename(part.c_str(), path.c_str()) == 0);
+    if (reason == 0) return;
+    ::unlink(part.c_str());
+    fail("cannot write", path, reason);
 }
 
 void replace_file(const fs::path& finished, const fs::path& path) {
@@ -128,7 +129,7 @@ Lock::Lock(const fs::path& what) {
     make_folders_above(path);
     fd_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
     if (fd_ < 0) fail("cannot open the lock", path, errno);
-    if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
+    if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;  // else one without locks
     std::fprintf(stderr, "another lab is making %s: waiting for it to finish\n", what.c_str());
     while (::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
     }

@@ -23,8 +23,8 @@ void write_file(const fs::path& path, std::string_view contents);
 /// Moves a finished file over `path`, across file systems if need be, with the same promise as write_file.
 void replace_file(const fs::path& finished, const fs::path& path);
 
-/// A folder that is removed with all it holds when this goes away; if the process is killed, by a later one,
-/// after a day.
+/// A folder that is removed with all it holds when this goes away; of a killed process, by a later one after
+/// a day at the earliest.
 class TemporaryFolder {
   public:
     TemporaryFolder();
@@ -38,7 +38,7 @@ class TemporaryFolder {
 };
 
 /// Held while `what`, a file or folder, is made: a second `lab` waits for the first, and says so on stderr.
-/// The lock is the file `what`.lock beside it.
+/// The lock is the file `what`.lock beside it; on a file system that has no locks, nobody waits.
 class Lock {
   public:
     explicit Lock(const fs::path& what);

@@ -1,6 +1,7 @@
 #include "core/intervals.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace lab {
 
@@ -73,6 +74,12 @@ Intervals covered_at_least(const Intervals& intervals, int depth) {
         if (was_deep && open < depth) covered.back().end = edge.at;
     }
     return merge(std::move(covered));
+}
+
+bool contains(const Intervals& merged, int64_t at) {
+    const auto after = std::upper_bound(merged.begin(), merged.end(), at,
+                                        [](int64_t point, const Interval& i) { return point < i.begin; });
+    return after != merged.begin() && at < std::prev(after)->end;
 }
 
 }  // namespace lab

@@ -9,12 +9,14 @@
 
 namespace lab {
 
+/// The points from `begin` on that come before `end`.
 struct Interval {
     int64_t begin = 0;  ///< ns
     int64_t end = 0;    ///< ns, not included
     friend bool operator==(const Interval&, const Interval&) = default;
 };
 
+/// In any order, and overlapping, unless it is said to be merged.
 using Intervals = std::vector<Interval>;
 
 /// The union of all intervals, sorted and disjoint; empty and reversed intervals hold no point and vanish.
@@ -29,8 +31,10 @@ using Intervals = std::vector<Interval>;
 /// Points of merged `a` that do not lie in merged `b`.
 [[nodiscard]] Intervals subtract(const Intervals& a, const Intervals& b);
 
-/// Points covered by at least `depth` of the given intervals, which may overlap: depth 2 is where two run at
-/// once.
+/// Points covered by at least `depth` of these intervals, which may overlap: with 2, where two run at once.
 [[nodiscard]] Intervals covered_at_least(const Intervals& intervals, int depth);
+
+/// Does the point `at`, in ns, lie in the merged list?
+[[nodiscard]] bool contains(const Intervals& merged, int64_t at);
 
 }  // namespace lab

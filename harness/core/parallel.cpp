@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -21,8 +22,12 @@ void for_each_in_parallel(std::size_t count, unsigned workers, const std::functi
         }
     };
     std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < std::min<std::size_t>(std::max(1u, workers), count); ++i)
-        threads.emplace_back(take_turns);
+    try {
+        for (std::size_t i = 1; i < std::min<std::size_t>(std::max(1u, workers), count); ++i)
+            threads.emplace_back(take_turns);
+    } catch (const std::system_error&) {
+        // This machine allows no more threads: those that there are do all of the work.
+    }
     take_turns();
     for (std::thread& thread : threads) thread.join();
     for (const std::exception_ptr& problem : problems)

@@ -9,8 +9,10 @@
 
 namespace lab {
 
+/// In the order of the fixes of a KnownFailure.
 enum class PlatformKind { bare_metal, container, wsl2, notebook, cluster };
 
+/// A kind of machine, and what it was known by.
 struct Platform {
     PlatformKind kind = PlatformKind::bare_metal;
     std::string name;     ///< "a container (Docker)"

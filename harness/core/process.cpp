@@ -51,8 +51,7 @@ struct Pipe {
 /// The process groups that run() waits for, as a signal handler may look at them.
 std::array<std::atomic<pid_t>, 64> running_groups{};
 
-/// Ctrl-C reaches only the terminal's own group: pass it on to the tools, then end as if there were no
-/// handler.
+/// Ctrl-C reaches only the terminal's own group: pass it on to the tools, then end as without a handler.
 void pass_on(int signal) {
     for (const std::atomic<pid_t>& group : running_groups)
         if (const pid_t pid = group.load(); pid > 0) ::kill(-pid, signal);
@@ -113,8 +112,7 @@ void become(const Becoming& b) {
     if (ready) ::execvpe(b.argv[0], b.argv, b.environment);
 }
 
-/// Starts a command in a process group of its own, so that the time limit also reaches what the command
-/// starts.
+/// Starts a command in a process group of its own, so that the time limit also reaches what it starts.
 pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
     if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
         throw Error(fmt::format("{} cannot run in {}: there is no such folder", command.words[0],
@@ -251,7 +249,7 @@ std::optional<std::filesystem::path> find_program(const std::string& name) {
         const std::filesystem::path candidate = std::filesystem::path(folder) / name;
         if (!folder.empty() && ::access(candidate.c_str(), X_OK) == 0 &&
             std::filesystem::is_regular_file(candidate))
-            return candidate;
+            return std::filesystem::absolute(candidate);  // it may be run in another folder
     }
     return std::nullopt;
 }

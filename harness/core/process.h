@@ -9,6 +9,7 @@
 
 namespace lab {
 
+/// A program to run, and how.
 struct Command {
     std::vector<std::string> words;  ///< the program, looked up in PATH, and its arguments
     std::chrono::seconds limit{120};
@@ -16,11 +17,12 @@ struct Command {
     std::optional<std::vector<std::string>> environment = {};  ///< "NAME=value"; ours if not given
 };
 
+/// How a program ended, and what it wrote.
 struct Outcome {
-    int exit_code = 0;  ///< 128 + signal where a signal ended it, as a shell says it
-    int signal = 0;
-    bool timed_out = false;
-    std::string out, err;
+    int exit_code = 0;       ///< 128 + signal where a signal ended it, as a shell says it
+    int signal = 0;          ///< that ended it; 0 if none did
+    bool timed_out = false;  ///< it was killed at the time limit
+    std::string out, err;    ///< standard output and standard error
 };
 
 /// Runs a command to its end and keeps both of its outputs, up to 64 MiB each. At the time limit the command

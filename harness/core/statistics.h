@@ -10,7 +10,7 @@ namespace lab {
 /// The middle value, or the mean of the two middle ones. Error without a value.
 [[nodiscard]] double median(std::vector<double> values);
 
-/// Between two of the values lies the median of the distribution they come from.
+/// Between two of the values, `low` and `high`, lies the median of the distribution they come from.
 struct MedianInterval {
     double low = 0, high = 0;
     std::size_t rank = 0;  ///< low is the rank-th smallest value, high the rank-th largest

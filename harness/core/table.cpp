@@ -67,11 +67,7 @@ std::string Table::text(int indent, int columns) const {
 std::string Table::markdown() const {
     const auto line = [](const std::vector<std::string>& cells) {
         std::string row = "|";
-        for (std::string cell : cells) {
-            for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2)
-                cell.insert(at, 1, '\\');
-            row += " " + cell + " |";
-        }
+        for (const std::string& cell : cells) row += " " + markdown_cell(cell) + " |";
         return row + "\n";
     };
     std::string out = line(header_);

@@ -6,12 +6,15 @@
 
 namespace lab {
 
+/// A header and rows of as many cells.
 class Table {
   public:
     enum class Align { left, right };
 
+    /// Columns for which no alignment is given are aligned left.
     explicit Table(std::vector<std::string> header, std::vector<Align> align = {});
 
+    /// A row of cells, by column; missing ones are empty.
     void add(std::vector<std::string> row);
     [[nodiscard]] bool empty() const { return rows_.empty(); }
 

@@ -12,16 +12,15 @@ namespace lab {
 /// Columns of the terminal, or 100 where there is none; between 60 and 160.
 [[nodiscard]] int terminal_columns();
 
-/// Columns that a table may take: those of the terminal, or 0, any number, where the output is a file or a
-/// pipe.
+/// Columns that a table may take: those of the terminal, or 0, any number, in a file or a pipe.
 [[nodiscard]] int table_columns();
 
-/// `text` in lines that fit the terminal, all but the first indented; as it is where the output is no
-/// terminal.
+/// `text` in lines that fit the terminal, all but the first indented; as it is in a file or a pipe.
 [[nodiscard]] std::string paragraph(std::string_view text, int indent = 0);
 
 [[nodiscard]] bool is_interactive();  ///< standard input and output are both a terminal
 
+/// `text` so that a terminal shows it in this way; as it is where terminal_has_colour() says no.
 [[nodiscard]] std::string bold(std::string_view text);
 [[nodiscard]] std::string green(std::string_view text);
 [[nodiscard]] std::string red(std::string_view text);

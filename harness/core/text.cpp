@@ -46,6 +46,38 @@ std::string printable(std::string_view text) {
     return one_line(text);
 }
 
+std::string xml_text(std::string_view text) {
+    std::string escaped;
+    for (const char c : one_line(text)) {
+        switch (c) {
+            case '&':
+                escaped += "&amp;";
+                break;
+            case '<':
+                escaped += "&lt;";
+                break;
+            case '>':
+                escaped += "&gt;";
+                break;
+            case '"':
+                escaped += "&quot;";
+                break;
+            case '\'':
+                escaped += "&#39;";
+                break;
+            default:
+                escaped += c;
+        }
+    }
+    return escaped;
+}
+
+std::string markdown_cell(std::string text) {
+    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+        text.insert(at, 1, '\\');
+    return text;
+}
+
 std::size_t display_width(std::string_view text) {
     std::string plain;
     for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,7 +1,6 @@
 // Numbers with units, and text from strangers made safe to print.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +17,14 @@ namespace lab {
 /// digits in front of the point are all there.
 [[nodiscard]] std::string format_number(double value, int significant = 4);
 
-/// `text` as one line of valid UTF-8 without control characters, so that a kernel name cannot steer the
-/// terminal.
+/// `text` as one line of valid UTF-8 without control characters: a kernel's name cannot steer the terminal.
 [[nodiscard]] std::string printable(std::string_view text);
+
+/// `text` for an element or an attribute of XML or HTML: printable, and escaped.
+[[nodiscard]] std::string xml_text(std::string_view text);
+
+/// `text` for a cell of a Markdown table, in which a bar would end the cell.
+[[nodiscard]] std::string markdown_cell(std::string text);
 
 /// `text` cut to at most `width` columns, the cut marked with an ellipsis.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t width);
@@ -31,8 +35,11 @@ namespace lab {
 /// Columns that `text` takes in a terminal; the escape sequences of our own colours take none.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
+/// The parts between separators, one more than there are of these: of "" one, which is empty.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+/// `text` without spaces, tabs and line ends around it.
 [[nodiscard]] std::string trim(std::string_view text);
 
 /// The command as one line that a shell reads back as the same words.

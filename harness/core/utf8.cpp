@@ -1,7 +1,5 @@
 #include "core/utf8.h"
 
-#include <cstdint>
-
 namespace lab {
 
 namespace {

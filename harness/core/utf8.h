@@ -8,6 +8,8 @@ namespace lab {
 
 /// The characters of UTF-8 `text`; each byte that belongs to no valid character becomes U+FFFD.
 [[nodiscard]] std::u32string decode_utf8(std::string_view text);
+
+/// The characters, none above U+10FFFF, as UTF-8.
 [[nodiscard]] std::string encode_utf8(std::u32string_view characters);
 
 /// `text` as valid UTF-8 without control characters and without the invisible ones that reorder text. A line

@@ -10,46 +10,38 @@ namespace lab {
 
 namespace {
 
+/// The evidence of both programs with its label, and the reports that lie beside the evidence.
+CaseEvidence with_reports(std::array<Evidence, 2> sides, bool live, const std::array<fs::path, 2>& paths) {
+    CaseEvidence result{.sides = std::move(sides), .live = live, .label = "", .note = "", .reports = {}};
+    result.label = source_label(result.sides[0].provenance(), live);
+    for (std::size_t side = 0; side < 2; ++side) {
+        const fs::path report = fs::path(paths[side]).replace_extension(".nsys-rep");
+        if (fs::exists(report)) result.reports[side] = report;
+    }
+    return result;
+}
+
 CaseEvidence obtain_live(const Course& course, const Case& both, const Announce& announce) {
     LiveRun first = record_live(course, both.programs[0], announce);
     LiveRun second = record_live(course, both.programs[1], announce);
-    CaseEvidence result{{std::move(*first.evidence), std::move(*second.evidence)},
-                        true,
-                        "",
-                        "",
-                        {first.report, second.report}};
-    result.label = source_label(result.sides[0].provenance(), true);
-    return result;
+    return with_reports({std::move(*first.evidence), std::move(*second.evidence)}, true,
+                        {first.path, second.path});
 }
 
 /// Both programs as they ran here before, if both did.
 std::optional<CaseEvidence> obtain_own(const Course& course, const Case& both) {
     std::optional<Evidence> first = own_live_run(course, both.programs[0]);
     std::optional<Evidence> second = first ? own_live_run(course, both.programs[1]) : std::nullopt;
-    if (!second || !first->has_trace() || !second->has_trace())
-        return std::nullopt;  // there are pictures to draw
-    CaseEvidence result{{std::move(*first), std::move(*second)}, true, "", "", {}};
-    result.label = source_label(result.sides[0].provenance(), true);
-    for (std::size_t side = 0; side < 2; ++side) {
-        const fs::path report =
-            live_evidence_path(course, both.programs[side]).replace_extension(".nsys-rep");
-        if (fs::exists(report)) result.reports[side] = report;
-    }
-    return result;
+    // There are pictures to draw.
+    if (!second || !first->has_trace() || !second->has_trace()) return std::nullopt;
+    return with_reports(
+        {std::move(*first), std::move(*second)}, true,
+        {live_evidence_path(course, both.programs[0]), live_evidence_path(course, both.programs[1])});
 }
 
 CaseEvidence obtain_recorded(const Course& course, const Case& both) {
-    CaseEvidence result{{open_recorded(course, both.programs[0]), open_recorded(course, both.programs[1])},
-                        false,
-                        "",
-                        "",
-                        {}};
-    result.label = source_label(result.sides[0].provenance(), false);
-    for (std::size_t side = 0; side < 2; ++side) {
-        const fs::path report = course.evidence_of(both.programs[side]).replace_extension(".nsys-rep");
-        if (fs::exists(report)) result.reports[side] = report;
-    }
-    return result;
+    return with_reports({open_recorded(course, both.programs[0]), open_recorded(course, both.programs[1])},
+                        false, {course.evidence_of(both.programs[0]), course.evidence_of(both.programs[1])});
 }
 
 }  // namespace
@@ -73,12 +65,8 @@ bool is_recorded(const Course& course, const std::vector<Program>& programs) {
 }
 
 bool is_stale(const Course& course, const Program& program, const Evidence& evidence) {
-    const auto value = [&](const char* key) {
-        const auto at = evidence.provenance().find(key);
-        return at == evidence.provenance().end() ? std::string() : at->second;
-    };
-    return value("fingerprint") != course.fingerprint_of(program) ||
-           value("recording") != recording_text(program);
+    return value_of(evidence.provenance(), "fingerprint") != course.fingerprint_of(program) ||
+           value_of(evidence.provenance(), "recording") != recording_text(program);
 }
 
 Evidence open_recorded(const Course& course, const Program& program) {

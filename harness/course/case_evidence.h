@@ -13,15 +13,17 @@
 
 namespace lab {
 
+/// Where evidence is to come from: `best` is live where that can be, else recorded.
 enum class Source { best, live, recorded };
 
+/// What is known of both programs.
 struct CaseEvidence {
     std::array<Evidence, 2> sides;
     bool live = false;
     std::string label;  ///< the honest label of what is shown
     std::string note;   ///< why it is recorded and not live; "" if live or asked for
-    std::array<std::filesystem::path, 2>
-        reports;  ///< .nsys-rep files that the GUI opens; empty if there is none
+    /// .nsys-rep files, which the GUI opens; empty if there is none.
+    std::array<std::filesystem::path, 2> reports;
 };
 
 /// What this machine lacks for a live run of a case with these needs, as a sentence; "" if nothing.
@@ -44,6 +46,7 @@ struct CaseEvidence {
 /// is none, or one that is damaged, stale or without one of the recordings.
 [[nodiscard]] std::optional<Evidence> own_live_run(const Course& course, const Program& program);
 
+/// A run that was made now.
 struct LiveRun {
     std::filesystem::path path, report;  ///< of the plain recording
     std::optional<Evidence> evidence;    ///< with the further recordings

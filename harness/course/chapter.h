@@ -3,7 +3,6 @@
 
 #include <array>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,21 +21,19 @@ struct Recording {
 struct Program {
     std::string name;  ///< "buggy", "fixed", "starter", "solution", or a wrong answer's file name
     std::filesystem::path source;
-    std::filesystem::path evidence_folder;  ///< holds a folder for each kind of GPU, such as h200
-    std::string evidence_name;              ///< file name of the recorded run in it
-    std::vector<std::string> flags;         ///< for nvcc, beside the course's own
-    bool library = false;                   ///< its file holds a library too, which it opens at run time
-    std::vector<std::string> arguments;     ///< for every run; the lesson's sizes are the defaults
-    std::vector<std::string>
-        check_arguments;  ///< smaller sizes for compute-sanitizer, which slows kernels down
-    std::vector<std::string>
-        sanitizers;  ///< tools that findings need: memcheck, racecheck, initcheck, synccheck
-    std::vector<std::string> ncu_metrics;  ///< metrics that findings need
-    std::vector<std::string> ncu_options;  ///< for ncu, beside them: which kernels, which sections
-    std::vector<std::string> gpu_metrics;  ///< what nsys samples on the GPU; a metric's name begins so
-    bool traced = true;                    ///< nsys records it
-    Recording recording;                   ///< how this one is recorded
-    std::vector<Recording> further;        ///< more recordings of the same binary
+    std::filesystem::path evidence_folder;     ///< holds a folder for each kind of GPU, such as h200
+    std::string evidence_name;                 ///< file name of the recorded run in it
+    std::vector<std::string> flags;            ///< for nvcc, beside the course's own
+    bool library = false;                      ///< its file holds a library too, which it opens at run time
+    std::vector<std::string> arguments;        ///< for every run; the lesson's sizes are the defaults
+    std::vector<std::string> check_arguments;  ///< smaller sizes for compute-sanitizer, which slows kernels
+    std::vector<std::string> sanitizers;       ///< of kSanitizerTools, those that findings need
+    std::vector<std::string> ncu_metrics;      ///< metrics that findings need
+    std::vector<std::string> ncu_options;      ///< for ncu, beside them: which kernels, which sections
+    std::vector<std::string> gpu_metrics;      ///< what nsys samples on the GPU; a metric's name begins so
+    bool traced = true;                        ///< nsys records it
+    Recording recording;                       ///< how this one is recorded
+    std::vector<Recording> further;            ///< more recordings of the same binary
 
     /// This program as a further recording makes it: with its options, in an evidence file of its own.
     [[nodiscard]] Program recorded_as(const Recording& other) const;
@@ -45,6 +42,7 @@ struct Program {
 /// The program and its further recordings, as programs to record.
 [[nodiscard]] std::vector<Program> all_recordings(const Program& program);
 
+/// structure holds on every GPU; ratio compares with a margin; time is shown only.
 enum class FindingKind { structure, ratio, time };
 
 /// What is expected of one program's value, divided by the other's, when both were recorded in one go.
@@ -80,8 +78,7 @@ struct Case {
     /// lesson, although no finding asks them. The others find nothing, unless findings ask some.
     std::vector<std::string> first_reports;
 
-    /// What a finding says, and of which recording if it is not of the plain one: "kernels (recording
-    /// `nvtx`)".
+    /// What a finding says, and of which recording if not of the plain one: "kernels (recording `nvtx`)".
     [[nodiscard]] std::string said_by(const Finding& finding) const;
 
     /// What the further recordings are for that findings are asked of, as "nvtx: the range steady".
@@ -110,6 +107,7 @@ struct PointQuery {
     std::string sql;
 };
 
+/// A starter to put right, and its solution.
 struct Exercise {
     int number = 0;
     std::string name;  ///< without its number: "vector_add_pipeline"
@@ -135,6 +133,7 @@ struct Question {
     std::vector<std::string> choices;  ///< if not empty, the answer is the number (from 1) of a choice
 };
 
+/// All of a chapter.toml.
 struct Chapter {
     std::string id;        ///< the folder: "ch05_streams"
     std::string short_id;  ///< "ch05"
@@ -150,6 +149,7 @@ struct Chapter {
     std::vector<PointQuery> points;
     std::vector<Question> quiz;
 
+    /// By name; null if there is none.
     [[nodiscard]] const Exercise* exercise(const std::string& name) const;
     [[nodiscard]] const Companion* companion(const std::string& name) const;
 

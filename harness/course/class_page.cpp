@@ -33,42 +33,18 @@ th { white-space: nowrap; } td.n { text-align: right; font-variant-numeric: tabu
 <body>
 )";
 
-std::string escaped(const std::string& text) {
-    std::string safe;
-    for (const char c : text) switch (c) {
-            case '&':
-                safe += "&amp;";
-                break;
-            case '<':
-                safe += "&lt;";
-                break;
-            case '>':
-                safe += "&gt;";
-                break;
-            case '"':
-                safe += "&quot;";
-                break;
-            case '\'':
-                safe += "&#39;";
-                break;
-            default:
-                safe += c;
-        }
-    return safe;
-}
-
 std::string header(const std::vector<std::string>& names) {
     std::string row = "<tr>";
-    for (const std::string& name : names) row += "<th scope=\"col\">" + escaped(name) + "</th>";
+    for (const std::string& name : names) row += "<th scope=\"col\">" + xml_text(name) + "</th>";
     return row + "</tr>\n";
 }
 
 std::string text_cell(const std::string& text) {
-    return "<td>" + escaped(text) + "</td>";
+    return "<td>" + xml_text(text) + "</td>";
 }
 
 std::string number_cell(const std::string& text) {
-    return "<td class=\"n\">" + escaped(text) + "</td>";
+    return "<td class=\"n\">" + xml_text(text) + "</td>";
 }
 
 std::string of(int part, int whole) {
@@ -81,7 +57,7 @@ std::string learner_table(const std::vector<LearnerRow>& rows, const std::string
         header({"learner", "passed", "at", "failed last by", "checks", "hints", "quiz", "last seen"});
     for (const LearnerRow& r : rows) {
         const bool at_hand = !r.at.empty();
-        text += "<tr><th scope=\"row\">" + escaped(r.learner) + "</th>" +
+        text += "<tr><th scope=\"row\">" + xml_text(r.learner) + "</th>" +
                 number_cell(of(r.passed, r.exercises)) + text_cell(r.at) + text_cell(join(r.failed, ", ")) +
                 number_cell(at_hand ? std::to_string(r.checks) : "") +
                 number_cell(at_hand ? std::to_string(r.hints) : "") + number_cell(of(r.right, r.questions)) +
@@ -94,10 +70,11 @@ std::string exercise_table(const std::vector<ExerciseRow>& rows) {
     std::string text = "<h2>How the exercises go</h2>\n<div><table>\n" +
                        header({"exercise", "passed", "at hand", "not begun", "fails most by"});
     for (const ExerciseRow& r : rows)
-        text +=
-            "<tr><th scope=\"row\">" + escaped(r.exercise) + "</th>" + number_cell(std::to_string(r.passed)) +
-            number_cell(std::to_string(r.begun)) + number_cell(std::to_string(r.untouched)) +
-            text_cell(r.fails_for > 0 ? fmt::format("{} ({})", r.fails_most, r.fails_for) : "") + "</tr>\n";
+        text += "<tr><th scope=\"row\">" + xml_text(r.exercise) + "</th>" +
+                number_cell(std::to_string(r.passed)) + number_cell(std::to_string(r.begun)) +
+                number_cell(std::to_string(r.untouched)) +
+                text_cell(r.fails_for > 0 ? fmt::format("{} ({})", r.fails_most, r.fails_for) : "") +
+                "</tr>\n";
     return text + "</table></div>\n";
 }
 
@@ -110,9 +87,9 @@ std::string state_cell(const LearnerReport& report, const std::string& exercise)
             if (e.name != exercise.substr(slash + 1) || e.state == "not started") continue;
             const std::string mark = e.state == "passed" ? "✓" : e.state == "tried" ? "✗" : "…";
             return fmt::format(
-                "<td class=\"{}\" title=\"{}\">{} {}</td>", escaped(e.state),
-                escaped(fmt::format("{} checks, {} hints{}{}", e.checks, e.hints,
-                                    e.failed.empty() ? "" : "; failed last by ", join(e.failed, ", "))),
+                "<td class=\"{}\" title=\"{}\">{} {}</td>", xml_text(e.state),
+                xml_text(fmt::format("{} checks, {} hints{}{}", e.checks, e.hints,
+                                     e.failed.empty() ? "" : "; failed last by ", join(e.failed, ", "))),
                 mark, e.checks > 0 ? std::to_string(e.checks) : "");
         }
     }
@@ -127,7 +104,7 @@ std::string state_table(const std::vector<LearnerReport>& reports, const std::ve
         "<h2>Everything</h2>\n<p>✓ passed, ✗ tried, … begun; the number is of checks.</p>\n<div><table>\n" +
         header(names);
     for (const ExerciseRow& exercise : exercises) {
-        text += "<tr><th scope=\"row\">" + escaped(exercise.exercise) + "</th>";
+        text += "<tr><th scope=\"row\">" + xml_text(exercise.exercise) + "</th>";
         for (const LearnerRow& learner : learners)
             text += state_cell(
                 *std::find_if(reports.begin(), reports.end(),
@@ -144,7 +121,7 @@ std::string class_html(const std::vector<LearnerReport>& reports, const std::str
     const std::vector<LearnerRow> learners = learner_rows(reports);
     const std::vector<ExerciseRow> exercises = exercise_rows(reports);
     std::string text = kHead;
-    text += fmt::format("<h1>Class of {}</h1>\n<p>As reported by {}.</p>\n", reports.size(), escaped(now));
+    text += fmt::format("<h1>Class of {}</h1>\n<p>As reported by {}.</p>\n", reports.size(), xml_text(now));
     text += learner_table(learners, now);
     if (!exercises.empty()) text += exercise_table(exercises) + state_table(reports, learners, exercises);
     return text + "</body>\n</html>\n";

@@ -133,8 +133,8 @@ std::string time_since(const std::string& then, const std::string& now) {
 
 std::string class_csv(const std::vector<LearnerRow>& rows, const std::string& now) {
     std::string text =
-        "learner,passed,exercises,at,failed,checks,hints,quiz_right,quiz_questions,last_activity,idle_"
-        "hours\n";
+        "learner,passed,exercises,at,failed,checks,hints,quiz_right,quiz_questions,"
+        "last_activity,idle_hours\n";
     for (const LearnerRow& r : rows)
         text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(r.learner), r.passed, r.exercises,
                             csv_field(r.at), csv_field(join(r.failed, " ")), r.checks, r.hints, r.right,

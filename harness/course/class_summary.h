@@ -7,6 +7,7 @@
 
 namespace lab {
 
+/// What a learner has done of one exercise.
 struct ExerciseReport {
     std::string name, state;  ///< "vector_add_pipeline"; "not started", "started", "tried" or "passed"
     int checks = 0, hints = 0;
@@ -14,6 +15,7 @@ struct ExerciseReport {
     std::string last;                 ///< when something was last done here; "" if nothing was
 };
 
+/// What a learner has done of one chapter.
 struct ChapterReport {
     std::string id;  ///< "ch05_streams"
     std::vector<ExerciseReport> exercises;
@@ -54,9 +56,11 @@ struct ExerciseRow {
 /// The exercises that somebody has begun, in the order of the course.
 [[nodiscard]] std::vector<ExerciseRow> exercise_rows(const std::vector<LearnerReport>& reports);
 
+/// Is it a time as utc_now() writes it?
+[[nodiscard]] bool is_time(const std::string& text);
+
 /// The time between two times in whole hours; nothing less than 0. Both must be times.
 [[nodiscard]] int hours_between(const std::string& then, const std::string& now);
-[[nodiscard]] bool is_time(const std::string& text);
 
 /// "5 h", "3 days"; "never" for "".
 [[nodiscard]] std::string time_since(const std::string& then, const std::string& now);

@@ -101,6 +101,7 @@ Chapter Course::chapter(const std::string& name) const {
 Course::Chosen Course::choose(const std::string& asked) const {
     // An answer's own path, as an editor or the shell's completion gives it: work/ch05_streams/1_x/answer.cu
     std::string name = asked;
+    while (name.size() > 1 && name.back() == '/') name.pop_back();  // as a shell completes a folder
     if (name.rfind("work/", 0) == 0) {
         name.erase(0, 5);
         if (const std::size_t file = name.rfind("/answer.cu"); file != std::string::npos) name.erase(file);
@@ -131,7 +132,7 @@ fs::path Course::evidence_of(const Program& program) const {
     if (const auto run = recorded_run(root_, program)) return *run;
     throw Error(
         fmt::format("no run of {} is recorded below {}. On a machine with a GPU and nsys: ./lab record",
-                    program.source.string(), (program.evidence_folder).string()),
+                    program.source.string(), program.evidence_folder.string()),
         kNothingCouldRun);
 }
 

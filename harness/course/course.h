@@ -1,10 +1,8 @@
-// The whole course as it lies on disk: the repository's root, its chapters, and where a program's evidence
-// is.
+// The whole course as it lies on disk: the repository's root, its chapters, the evidence of its programs.
 #pragma once
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +10,7 @@
 
 namespace lab {
 
+/// A copy of the repository.
 class Course {
   public:
     /// The repository that the current folder is in; else that of the ./lab that was called (it sets
@@ -27,13 +26,15 @@ class Course {
 
     /// Chapter folders (ch*/ with a chapter.toml), in order.
     [[nodiscard]] std::vector<std::string> chapter_ids() const;
+
+    /// All of them, read. An Error names the file and the line that cannot be.
     [[nodiscard]] std::vector<Chapter> chapters() const;
 
     /// A chapter by "ch05", "5" or "ch05_streams"; an Error names the nearest one there is.
     [[nodiscard]] Chapter chapter(const std::string& name) const;
 
     /// A case by "ch05" (the pair) or "ch05/vector_add_pipeline", also with the exercise's number, and an
-    /// exercise by the path of its answer from the root.
+    /// exercise by the path of its answer from the root. An Error names the nearest one there is.
     struct Chosen {
         Chapter chapter;
         const Exercise* exercise = nullptr;  ///< into `chapter`; null for the pair
@@ -41,9 +42,10 @@ class Course {
     };
     [[nodiscard]] Chosen choose(const std::string& asked) const;
 
-    /// The recorded run of a program: of the GPU that is here if there is one of its kind, else any. An Error
-    /// says how to record one if none is there.
+    /// The recorded run of a program; of several GPUs' that of the first by name. An Error says how to record
+    /// one if there is none.
     [[nodiscard]] std::filesystem::path evidence_of(const Program& program) const;
+    /// Is a run of it recorded, fresh or stale?
     [[nodiscard]] bool has_evidence_of(const Program& program) const;
 
     /// Flags that every program is built with, from common/nvcc.flags.

@@ -1,19 +1,19 @@
 // What a finding expects of a measured value: "== 4", ">= 0.5", "== 'pinned'".
 #pragma once
 
-#include <optional>
 #include <string>
 #include <variant>
 
 namespace lab {
 
 /// pass and fail speak of a value that was measured; inconclusive of one within the noise around the
-/// threshold, or of a capture that may not be whole; not_run of one that was never measured. Only pass counts
-/// as passed.
+/// threshold, or of a capture that may not be whole; not_run of one never measured. Only pass is a pass.
 enum class Verdict { pass, fail, inconclusive, not_run };
 
+/// As in --json: "pass", "fail", "inconclusive", "not_run".
 [[nodiscard]] const char* to_string(Verdict verdict);
 
+/// A comparison with a number or a text.
 struct Expectation {
     std::string comparison;  ///< == != < <= > >=
     std::variant<double, std::string> threshold;
@@ -23,7 +23,8 @@ struct Expectation {
     [[nodiscard]] static Expectation parse(const std::string& text);
 };
 
-/// `margin` is relative: a number within threshold * (1 ± margin) of an ordering comparison is inconclusive.
+/// Does the value, of the same type, compare so? `margin` is relative: a number within threshold * (1 ±
+/// margin) of an ordering comparison is inconclusive.
 [[nodiscard]] Verdict judge(const std::variant<double, std::string>& value, const Expectation& expected,
                             double margin = 0);
 

@@ -44,7 +44,7 @@ std::string tool_not_run(const Evidence& evidence, const std::string& sql) {
     if (mentions(sql, "gpu_metrics") && !evidence.was_run("gpu_metrics")) return "nsys's sampling of the GPU";
     if (!mentions(sql, "SANITIZER_REPORTS")) return "";
     bool named = false, any = false;
-    for (const char* tool : {"memcheck", "racecheck", "initcheck", "synccheck"}) {
+    for (const char* tool : kSanitizerTools) {
         any = any || evidence.was_run(tool);
         if (!mentions(sql, tool)) continue;
         if (!evidence.was_run(tool)) return fmt::format("compute-sanitizer's {}", tool);
@@ -102,6 +102,10 @@ std::string Measured::text() const {
     return printable(std::get<std::string>(*value));
 }
 
+std::string Measured::text_in(const std::string& unit) const {
+    return text() + (!value || unit.empty() || unit == "share" ? "" : " " + unit);
+}
+
 Measured measure(const Evidence& evidence, const std::string& sql, const std::string& metric,
                  const std::optional<std::string>& range) {
     if (needs_trace(sql, metric, range) && !evidence.has_trace())
@@ -154,7 +158,7 @@ Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size
 Judged judge_quotient(const Finding& finding, const Judged& first, const Judged& second) {
     for (const Judged* side : {&first, &second})
         if (side->verdict != Verdict::pass)
-            return {{std::nullopt, side->why, true}, side->verdict, side->why};
+            return {nothing(side->why, side->measured.was_run), side->verdict, side->why};
     const Quotient& quotient = *finding.quotient;
     const auto number = [](const Judged& judged) { return std::get_if<double>(&*judged.measured.value); };
     const double* over = number(quotient.over == 0 ? first : second);

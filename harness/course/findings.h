@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "course/chapter.h"
@@ -16,7 +17,11 @@ struct Measured {
     std::optional<std::variant<double, std::string>> value;
     std::string missing;  ///< why there is no value
     bool was_run = true;  ///< false if the tool that would know never ran
+    /// The value for a person: "nothing" where there is none, "not run" where nobody looked.
     [[nodiscard]] std::string text() const;
+
+    /// The text with the unit behind it; a share needs none, and what has no value has none.
+    [[nodiscard]] std::string text_in(const std::string& unit) const;
 };
 
 /// Asks one question. A query without a row, or whose value is NULL, found nothing to check: no value.
@@ -26,6 +31,7 @@ struct Measured {
 /// Can only a recording of nsys answer it? Other findings are about the program's output, ncu or a sanitizer.
 [[nodiscard]] bool asks_nsys(const Finding& finding);
 
+/// An answer and what is to be thought of it.
 struct Judged {
     Measured measured;
     Verdict verdict = Verdict::not_run;
@@ -48,6 +54,7 @@ struct FindingRow {
     Verdict verdict = Verdict::not_run;
 };
 
+/// All findings of a case, in its order; the rows point into it.
 [[nodiscard]] std::vector<FindingRow> judge_case(const Case& both, const Evidence& first,
                                                  const Evidence& second);
 

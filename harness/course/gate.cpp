@@ -63,7 +63,7 @@ std::size_t pairs_that_might_do(const GateResult& open, std::size_t pairs, doubl
     // Wanted: half the width at most half the threshold, so that either verdict is in reach.
     const double width = std::log(open.interval.high / open.interval.low) / std::log1p(threshold);
     const double wanted = static_cast<double>(pairs) * std::max(2.0, width * width);
-    return static_cast<std::size_t>(std::ceil(wanted / 10)) * 10;
+    return static_cast<std::size_t>(std::ceil(std::min(wanted, 1e9) / 10)) * 10;
 }
 
 }  // namespace lab

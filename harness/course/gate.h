@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "core/statistics.h"
@@ -22,18 +21,21 @@ struct RunPair {
     double a = 0, b = 0;
 };
 
+/// What is said of B.
 enum class GateVerdict { no_difference, faster, slower, inconclusive };
 
+/// In words: "no difference seen", "faster", ...
 [[nodiscard]] const char* to_string(GateVerdict verdict);
 
+/// A verdict and what it rests on.
 struct GateResult {
     GateVerdict verdict = GateVerdict::inconclusive;
     double ratio = 1;         ///< the median of B / A
     MedianInterval interval;  ///< for it
 };
 
-constexpr std::size_t kFewestPairs = 6;  ///< fewer have no interval of 95 %
-constexpr double kGateConfidence = 0.95;
+constexpr std::size_t kFewestPairs = 6;   ///< fewer have no interval of 95 %
+constexpr double kGateConfidence = 0.95;  ///< that the interval of a GateResult holds the median
 
 /// The rule. `threshold` is the slowdown to be caught, 0.05 for 5 %; less than half of it, as measured, never
 /// counts.
@@ -46,8 +48,8 @@ constexpr double kGateConfidence = 0.95;
 /// the second condition in fewer. Error for fewer than kFewestPairs and for a figure that is not positive.
 [[nodiscard]] GateResult judge_pairs(const std::vector<RunPair>& pairs, double threshold);
 
-/// How many pairs might settle what these left open: the interval narrows with the square root of their
-/// number.
+/// How many pairs might settle what these left open, a billion at most: the interval narrows with the square
+/// root of their number.
 [[nodiscard]] std::size_t pairs_that_might_do(const GateResult& open, std::size_t pairs, double threshold);
 
 }  // namespace lab

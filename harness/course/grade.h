@@ -9,11 +9,13 @@
 
 namespace lab {
 
+/// A finding and how the program does by it.
 struct GradedFinding {
     const Finding* finding = nullptr;
     Judged judged;
 };
 
+/// All findings of a case, for one program.
 struct Grade {
     std::vector<GradedFinding> findings;
     Verdict verdict = Verdict::not_run;  ///< the worst of them

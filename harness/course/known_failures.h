@@ -16,6 +16,7 @@ namespace lab {
 /// What the sentences of a failure name: {"version", "2022.4.2"} fills in {version}.
 using Details = std::map<std::string, std::string>;
 
+/// An entry of the table.
 struct KnownFailure {
     std::string id;
     std::string tool;                ///< "gpu", "nvcc", "nsys", "ncu", "compute-sanitizer"; "" for any
@@ -32,6 +33,7 @@ struct Diagnosis {
     std::string section;  ///< "docs/setup.md#err_nvgpuctrperm"
 };
 
+/// The table.
 class KnownFailures {
   public:
     /// An Error names the file and the line where an entry is not as it should be.
@@ -39,8 +41,7 @@ class KnownFailures {
 
     [[nodiscard]] const std::vector<KnownFailure>& all() const { return failures_; }
 
-    /// The failure whose words `output` holds: of this tool first, then of any; null if nothing is known of
-    /// it.
+    /// The failure whose words `output` holds: of this tool first, then of any; null if none is known.
     [[nodiscard]] const KnownFailure* recognise(const std::string& tool, std::string_view output) const;
 
     /// By its id, which must be in the table.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -52,27 +51,32 @@ const char* state_of(const Done& done) {
 }
 
 void Progress::add(Step step, const std::string& subject, const std::vector<std::string>& failed) const {
+    lines_.reset();
     fs::create_directories(file_.parent_path());
     std::string line = fmt::format("{} {} {}{}{}\n", utc_now(), to_string(step), subject,
                                    failed.empty() ? "" : " ", join(failed, ","));
+    const auto fail = [&](int reason) {
+        throw Error(fmt::format("cannot write {}: {}", file_.string(), std::strerror(reason)));
+    };
     const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) fail(errno);
     // A crash or an editor may have left the last line without its end: begin a new one.
     char last = '\n';
     const int reader = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC);
     if (reader >= 0 && ::lseek(reader, -1, SEEK_END) >= 0 && ::read(reader, &last, 1) == 1 && last != '\n')
         line.insert(0, "\n");
     if (reader >= 0) ::close(reader);
-    const bool written =
-        fd >= 0 && ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-    const int reason = errno;
-    if (fd >= 0) ::close(fd);
-    if (!written) throw Error(fmt::format("cannot write {}: {}", file_.string(), std::strerror(reason)));
+    const ssize_t written = ::write(fd, line.data(), line.size());
+    // Of a line only a part is written where the disk is full.
+    const int reason = written < 0 ? errno : ENOSPC;
+    ::close(fd);
+    if (written != static_cast<ssize_t>(line.size())) fail(reason);
 }
 
-std::vector<Progress::Line> Progress::lines() const {
+const std::vector<Progress::Line>& Progress::lines() const {
+    if (lines_) return *lines_;
     std::vector<Line> lines;
-    if (!fs::exists(file_)) return lines;
-    for (const std::string& text : split(read_file(file_), '\n')) {
+    for (const std::string& text : split(fs::exists(file_) ? read_file(file_) : "", '\n')) {
         const std::vector<std::string> words = split(trim(text), ' ');
         const auto step = words.size() < 3 ? std::nullopt : step_from(words[1]);
         if (!step || words.size() > (step == Step::failed ? 4 : 3)) continue;
@@ -81,7 +85,7 @@ std::vector<Progress::Line> Progress::lines() const {
     }
     std::stable_sort(lines.begin(), lines.end(),
                      [](const Line& a, const Line& b) { return a.time < b.time; });
-    return lines;
+    return lines_.emplace(std::move(lines));
 }
 
 Done Progress::exercise(const std::string& subject) const {
@@ -99,7 +103,7 @@ Done Progress::exercise(const std::string& subject) const {
 }
 
 std::string Progress::last_activity() const {
-    const std::vector<Line> all = lines();
+    const std::vector<Line>& all = lines();
     return all.empty() ? "" : all.back().time;
 }
 

@@ -9,8 +9,7 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,12 +18,14 @@ namespace lab {
 /// What happened to an exercise or a question. A hint's line is written each time a further hint is shown.
 enum class Step { started, failed, passed, hint, right, wrong };
 
+/// As it stands in a line.
 [[nodiscard]] const char* to_string(Step step);
 
 /// What stands in place of findings where the answer could not be graded.
 inline constexpr const char* kDoesNotCompile = "does-not-compile";
 inline constexpr const char* kDoesNotEnd = "does-not-end";
 
+/// What has been done of one exercise.
 struct Done {
     bool started = false, passed = false;
     int checks = 0;                   ///< graded so far, passed or failed
@@ -36,13 +37,17 @@ struct Done {
 /// "not started", "started", "tried" or "passed".
 [[nodiscard]] const char* state_of(const Done& done);
 
+/// The file and what its lines say. It is read when first asked, and again after a line was added here; one
+/// that is not there says nothing.
 class Progress {
   public:
     explicit Progress(std::filesystem::path file) : file_(std::move(file)) {}
 
-    /// Adds a line, with the time of now. `subject` is "ch05_streams/EXERCISE" or "ch05_streams:QUESTION".
+    /// Adds a line, with the time of now. `subject` is "ch05_streams/EXERCISE" or "ch05_streams:QUESTION". An
+    /// Error says why the file cannot be written.
     void add(Step step, const std::string& subject, const std::vector<std::string>& failed = {}) const;
 
+    /// What has been done of the exercise with this subject.
     [[nodiscard]] Done exercise(const std::string& subject) const;
 
     /// Was the question's last answer right?
@@ -57,9 +62,11 @@ class Progress {
         Step step;
         std::vector<std::string> failed;
     };
-    [[nodiscard]] std::vector<Line> lines() const;  ///< in the order of time, whatever the order in the file
+    /// In the order of time, whatever the order in the file.
+    [[nodiscard]] const std::vector<Line>& lines() const;
 
     std::filesystem::path file_;
+    mutable std::optional<std::vector<Line>> lines_;
 };
 
 }  // namespace lab

@@ -55,7 +55,8 @@ double parse_answer(const Question& question, const std::string& text) {
     const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
     const std::string unit = trim(word.substr(static_cast<std::size_t>(end - word.data())));
     const bool percent = question.unit == "share" && unit == "%";
-    if (problem != std::errc() || !(unit.empty() || unit == question.unit || percent))
+    const bool is_number = problem == std::errc() && std::isfinite(number);
+    if (!is_number || !(unit.empty() || unit == question.unit || percent))
         throw Error(fmt::format("'{}' is no number{}", printable(word),
                                 question.unit == "share" ? " from 0 to 1"
                                 : question.unit.empty()  ? ""

@@ -16,19 +16,19 @@ struct QuizEvidence {
     std::string label;
     std::filesystem::path path;  ///< the evidence file, for `lab analyze` and `lab timeline`
 };
+
+/// Opens it. An Error if nobody has recorded the run that the question is about.
 [[nodiscard]] QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter,
                                          const Question& question);
 
-/// The right answer: a number, or the number (from 1) of a choice. An Error if the evidence does not have
-/// one.
+/// The right answer: a number, or the number (from 1) of a choice. An Error if the evidence has none.
 [[nodiscard]] double right_answer(const Question& question, const Evidence& evidence);
 
 /// The text of an answer as a number; an Error says what an answer looks like. A choice is given by its
 /// letter, a share as a number or in percent.
 [[nodiscard]] double parse_answer(const Question& question, const std::string& text);
 
-/// Is the answer within the question's relative tolerance of the right one? Without a tolerance it must be
-/// equal.
+/// Is the answer within the question's relative tolerance of the right one? Without one it must be equal.
 [[nodiscard]] bool is_right(const Question& question, double answer, double right);
 
 }  // namespace lab

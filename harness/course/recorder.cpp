@@ -1,6 +1,7 @@
 #include "course/recorder.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kProgramLimit{60}, kToolLimit{300};
 constexpr int kSanitizerFoundErrors = 86;
+constexpr std::size_t kMostKept = std::size_t{16} << 20;  ///< bytes of output; evidence takes up to 64 MiB
 
 std::string last_lines(const std::string& text, std::size_t count) {
     std::vector<std::string> lines = split(trim(text), '\n');
@@ -56,6 +58,7 @@ void run_alone(const Program& program, const fs::path& binary, const Announce& a
                     kNothingCouldRun);
     record.exit_code = outcome.exit_code;
     record.out = outcome.out + outcome.err;
+    if (record.out.size() > kMostKept) record.out.resize(kMostKept);
 }
 
 /// Exports a report, and looks at the export before anything relies on it.

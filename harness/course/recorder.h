@@ -10,6 +10,7 @@
 
 namespace lab {
 
+/// How a program is recorded.
 struct RecordOptions {
     std::filesystem::path report;  ///< where the .nsys-rep goes
     /// Keep the user's environment out of the report, and fail where a tool may not see all it is asked for.

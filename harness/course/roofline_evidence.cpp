@@ -11,8 +11,8 @@ namespace lab {
 namespace {
 
 std::string gpu_of(const Evidence& evidence) {
-    const auto at = evidence.provenance().find("gpu");
-    return at == evidence.provenance().end() ? "an unknown GPU" : at->second;
+    const std::string gpu = value_of(evidence.provenance(), "gpu");
+    return gpu.empty() ? "an unknown GPU" : gpu;
 }
 
 /// The last run that was made here. An Error if there is none of today's program.

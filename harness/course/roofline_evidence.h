@@ -11,11 +11,13 @@
 
 namespace lab {
 
+/// A query and its answer.
 struct PointsFound {
     const PointQuery* query = nullptr;  ///< into the chapter
     std::vector<MeasuredPoint> points;
 };
 
+/// The roofs, by the companion's run, and the points under them.
 struct RooflineEvidence {
     Evidence companion;
     std::string label;  ///< the honest label of the companion's run

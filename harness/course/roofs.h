@@ -21,6 +21,7 @@ struct MeasuredRoof {
 [[nodiscard]] std::vector<MeasuredRoof> read_roofs(const Evidence& companion,
                                                    const std::vector<std::string>& names);
 
+/// What a program or a kernel of it did.
 struct MeasuredPoint {
     std::string name;
     double flop = 0, bytes = 0, seconds = 0;

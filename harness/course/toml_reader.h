@@ -1,9 +1,9 @@
 // A table of a TOML file, read key by key. Keys that nobody asked for are mistakes in the file, and are said.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +13,7 @@
 
 namespace lab {
 
+/// A table, and which of its keys were read.
 class TomlReader {
   public:
     /// Parses a file; an Error names the file, the line and what is wrong there.
@@ -25,6 +26,7 @@ class TomlReader {
     [[nodiscard]] int64_t integer(const std::string& key);
     [[nodiscard]] std::vector<std::string> texts(const std::string& key);
 
+    /// The same, or `otherwise` if the key is missing.
     [[nodiscard]] std::string text_or(const std::string& key, const std::string& otherwise);
     [[nodiscard]] bool flag_or(const std::string& key, bool otherwise);
     [[nodiscard]] double number_or(const std::string& key, double otherwise);

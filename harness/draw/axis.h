@@ -7,6 +7,7 @@
 
 namespace lab {
 
+/// A time at which the axis is marked.
 struct Tick {
     int64_t ns = 0;
     std::string label;  ///< "5 ms"; the first one is "0"

@@ -9,6 +9,7 @@
 
 namespace lab {
 
+/// One character of a line.
 struct Cell {
     std::string glyph = " ";
     int colour = -1;  ///< of the 256-colour palette; -1: the terminal's own

@@ -6,13 +6,12 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 
-#include "core/text.h"
 #include "draw/host_ids.h"
 #include "draw/json_text.h"
 #include "draw/lanes.h"
+#include "evidence/call_key.h"
 
 namespace lab {
 
@@ -74,11 +73,6 @@ class Writer {
         int64_t start_ns = 0;
         Track track;
     };
-    struct KeyHash {
-        std::size_t operator()(const std::pair<int64_t, int64_t>& key) const {
-            return std::hash<int64_t>()(key.second) ^ (std::hash<int64_t>()(key.first) << 1);
-        }
-    };
 
     const Trace& trace_;
     std::ostream& out_;
@@ -86,7 +80,7 @@ class Writer {
     std::vector<std::string> names_;  ///< Trace::names as JSON
     bool is_first_ = true;
     int processes_ = 0, threads_ = 0, arrows_ = 0;
-    std::unordered_map<std::pair<int64_t, int64_t>, Launch, KeyHash> launches_;  ///< process, correlation
+    std::unordered_map<CallKey, Launch, CallKeyHash> launches_;
 };
 
 void Writer::write_name(const char* what, Track track, const std::string& name) {
@@ -202,8 +196,7 @@ void Writer::write_gpus() {
     add(trace_.kernels, Event::Kind::kernel);
     add(trace_.copies, Event::Kind::copy);
     for (auto& [gpu_device, streams] : gpus) {
-        const int64_t device =
-            gpu_device;  // a lambda may not capture a structured binding in C++20 by clang 14
+        const int64_t device = gpu_device;  // clang 14 lets no lambda capture a structured binding
         const int id = ++processes_;
         const auto gpu = std::find_if(trace_.gpus.begin(), trace_.gpus.end(),
                                       [&](const Gpu& g) { return g.device == device; });

@@ -11,10 +11,12 @@ namespace lab {
 // nsys packs host and process above the 24 bits of a thread id, and the host above the 24 of a process id;
 // plain ids are smaller than that and stay what they are.
 
+/// The id of a process, as ps shows it.
 [[nodiscard]] inline int64_t process_number(int64_t process) {
     return (process >> 24) != 0 ? (process >> 24) & 0xFFFFFF : process;
 }
 
+/// The id of a thread, as ps -T shows it.
 [[nodiscard]] inline int64_t thread_number(int64_t thread) {
     return thread & 0xFFFFFF;
 }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace lab {
 
+/// A point of the picture.
 struct Spot {
     double x = 0, y = 0;  ///< px, y downwards
 };
@@ -14,6 +14,7 @@ struct Spot {
 /// A convex shape by its corners, in order. Two corners are a line.
 using Outline = std::vector<Spot>;
 
+/// Do they have a point in common?
 [[nodiscard]] bool touch(const Outline& a, const Outline& b);
 
 /// The rectangle around `middle`, turned clockwise by so many degrees.
@@ -29,6 +30,7 @@ struct LabelPlace {
     double away = 0;                ///< px from what it is about: the less the better
 };
 
+/// The room that labels have, and what they have taken of it.
 class LabelRoom {
   public:
     explicit LabelRoom(Outline bounds) : bounds_(std::move(bounds)) {}

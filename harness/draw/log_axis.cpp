@@ -1,6 +1,5 @@
 #include "draw/log_axis.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>

@@ -10,7 +10,8 @@ namespace lab {
 struct LogRange {
     double low = 1, high = 10;
 
-    [[nodiscard]] double decades() const;
+    [[nodiscard]] double decades() const;  ///< powers of ten from low to high
+
     /// Where `value` lies: 0 at low, 1 at high, outside of these beyond them.
     [[nodiscard]] double share_of(double value) const;
 };
@@ -19,6 +20,7 @@ struct LogRange {
 /// powers of ten.
 [[nodiscard]] LogRange round_range(double low, double high);
 
+/// A number at which the axis is marked.
 struct LogTick {
     int digit = 1, power = 0;  ///< the value is digit times 10 to the power
     bool labelled = false;     ///< else only a fine line

@@ -1,5 +1,4 @@
-// A trace may hold a million boxes, a picture has some hundred pixels: boxes too thin to be seen are drawn
-// together.
+// A trace may hold a million boxes, a picture some hundred pixels: boxes too thin to see are drawn together.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 // colour: height in SVG, a glyph in text.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ enum Paint {
     kPaints
 };
 
+/// How a paint looks.
 struct Look {
     const char* fill;   ///< SVG colour
     const char* ink;    ///< SVG colour of text on it
@@ -34,8 +36,10 @@ struct Look {
     const char* says;   ///< in a legend; empty for kernels, which have names
 };
 
+/// The look of a Paint.
 [[nodiscard]] const Look& look_of(int paint);
 
+/// A kernel's name and its weight.
 struct KernelTime {
     std::string name;
     int64_t ns = 0;  ///< time in all kernels of this name, summed
@@ -49,8 +53,11 @@ struct SharedColours {
     std::vector<std::string> names;       ///< of the kernels, by shared colour index
     std::vector<std::vector<int>> index;  ///< for each timeline, from its colour indices to the shared ones
 
+    /// The Paint of a box of one of the timelines.
     [[nodiscard]] int paint(std::size_t timeline, const Box& box) const;
 };
+
+/// The kernels of all of them take colours by their time in all of them.
 [[nodiscard]] SharedColours share_colours(std::span<const Timeline> timelines);
 
 /// The colours that a timeline has already.
@@ -59,6 +66,7 @@ struct SharedColours {
 /// Gives the kernels of all timelines shared colour indices, for timelines that are printed one by one.
 void align_colours(std::vector<Timeline>& timelines);
 
+/// A paint and what it stands for.
 struct LegendEntry {
     int paint = 0;
     std::string text;

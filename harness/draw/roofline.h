@@ -19,6 +19,7 @@ struct Roof {
     bool measured = true;  ///< by a program; else from a data sheet
 };
 
+/// From the slowest to the fastest.
 struct FlopRange {
     double low = 0, high = 0;  ///< FLOP/s
 };
@@ -32,6 +33,7 @@ struct RooflinePoint {
     std::size_t bandwidth = 0, compute = 0;  ///< which of the roofs it is held against
 };
 
+/// A picture's contents. All numbers are above 0; check() says so.
 struct Roofline {
     std::string title;
     std::string label;             ///< where the numbers are from: "recorded · NVIDIA H200, driver ..."
@@ -43,8 +45,7 @@ struct Roofline {
 /// Throws an Error that says which roof or point cannot be drawn, and why.
 void check(const Roofline& roofline);
 
-/// Where a bandwidth roof meets a compute roof: to the left of it the bandwidth limits, to the right the
-/// unit.
+/// Where a bandwidth roof meets a compute roof: left of it the bandwidth limits, right of it the unit does.
 struct Ridge {
     std::size_t bandwidth = 0, compute = 0;
     double flop_per_byte = 0, flop_per_s = 0;

@@ -1,6 +1,8 @@
 #include "draw/roofline_evidence.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 

@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "core/text.h"
 #include "draw/svg_text.h"
 
 namespace lab {

@@ -6,8 +6,8 @@
 
 namespace lab {
 
-constexpr double kPageWidth = 960, kPageMargin = 16, kPageRight = 928;
-constexpr double kTitleFont = 15, kNoteFont = 11;
+constexpr double kPageWidth = 960, kPageMargin = 16, kPageRight = 928;  ///< px; plots end at kPageRight
+constexpr double kTitleFont = 15, kNoteFont = 11;                       ///< px
 
 /// Attributes of text: what is read first, what stands in the second row, and what is read before all.
 constexpr const char* kInk = "class=\"ink\" fill=\"#1f2328\"";
@@ -21,8 +21,7 @@ void append_text(std::string& svg, double x, double y, double font, std::string_
 /// Title and source in one line below `top`, each cut to the room it has.
 void append_title(std::string& svg, double top, std::string_view title, std::string_view label);
 
-/// `body` as a whole figure. `description` is for those who hear it, `definitions` are what the body refers
-/// to.
+/// `body` as a whole figure. `description` is for those who hear it; the body may refer to `definitions`.
 [[nodiscard]] std::string svg_page(double height, std::string_view description, std::string_view definitions,
                                    std::string_view body);
 

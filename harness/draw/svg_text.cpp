@@ -23,32 +23,6 @@ double ems_of(char32_t c) {
 
 }  // namespace
 
-std::string xml_text(std::string_view text) {
-    std::string escaped;
-    for (const char c : one_line(text)) {
-        switch (c) {
-            case '&':
-                escaped += "&amp;";
-                break;
-            case '<':
-                escaped += "&lt;";
-                break;
-            case '>':
-                escaped += "&gt;";
-                break;
-            case '"':
-                escaped += "&quot;";
-                break;
-            case '\'':
-                escaped += "&#39;";
-                break;
-            default:
-                escaped += c;
-        }
-    }
-    return escaped;
-}
-
 double text_px(std::string_view text, double font_px) {
     double ems = 0;
     for (const char32_t c : decode_utf8(text)) ems += ems_of(c);

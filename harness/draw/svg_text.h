@@ -1,13 +1,10 @@
-// Text in an SVG: escaped, and measured so that it neither overlaps nor overflows.
+// Text in an SVG, measured so that it neither overlaps nor overflows. xml_text() of core/text.h escapes it.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace lab {
-
-/// `text` for an element or an attribute: control characters and broken UTF-8 cleaned, XML escaped.
-[[nodiscard]] std::string xml_text(std::string_view text);
 
 /// Width of `text` in pixels at a font size in pixels. The reader's font is not known, so this is the width
 /// in a wide sans-serif.

@@ -62,10 +62,7 @@ Interval window_of(const Trace& shown) {
 
 /// With a range, a range is shown if it begins while the host is in the chosen one.
 bool shows(const View& view, const Range& range) {
-    if (!view.host) return true;
-    const auto after = std::upper_bound(view.host->begin(), view.host->end(), range.start_ns,
-                                        [](int64_t at, const Interval& i) { return at < i.begin; });
-    return after != view.host->begin() && range.start_ns < std::prev(after)->end;
+    return !view.host || contains(*view.host, range.start_ns);
 }
 
 /// The window starts the picture's own clock: 0 is its left edge.
@@ -147,8 +144,7 @@ void add_row(Timeline& timeline, TimelineRow row) {
 using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for what belongs to no thread
 
 /// The calls that wait for the GPU: by their name, or by taking a noticeable part of the picture, all calls
-/// of the name together, as copies of pageable memory do. A launch may take long too, but it waits for
-/// nothing.
+/// of the name together, as copies of pageable memory do. A launch may take long, yet it waits for nothing.
 class Waits {
   public:
     explicit Waits(const View& view) : view_(view) {

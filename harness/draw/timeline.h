@@ -11,6 +11,7 @@
 
 namespace lab {
 
+/// What is to be shown, and its captions.
 struct TimelineOptions {
     std::string title;
     std::string label;                 ///< where the numbers are from: "recorded · NVIDIA H200, driver ..."
@@ -30,6 +31,7 @@ struct Box {
     std::string hover;     ///< one line with all there is to know
 };
 
+/// Boxes on one or more lines.
 struct TimelineRow {
     std::string name;        ///< "stream 13", "copy engine host to device", ...
     std::string short_name;  ///< the same where space is short: "host to device"
@@ -37,12 +39,14 @@ struct TimelineRow {
     std::vector<Box> boxes;  ///< by begin
 };
 
+/// A picture of a capture.
 struct Timeline {
     int64_t begin_ns = 0, end_ns = 0;  ///< the window
     std::vector<TimelineRow> rows;
     Intervals idle;  ///< time in the window in which no GPU of the capture did anything at all
     TimelineOptions options;
 
+    /// How long the window is.
     [[nodiscard]] int64_t span_ns() const { return end_ns - begin_ns; }
 };
 
@@ -52,11 +56,10 @@ constexpr int kOwnColours = 4;
 /// Rows from top to bottom: NVTX ranges by host thread, if asked for their projection on the GPU (from the
 /// first start to the last end of the work that was launched in them), host calls that wait for the GPU,
 /// streams with work, and for copies between host and device one row a direction. The window is the GPU work
-/// and the NVTX ranges, or with a range that range and the GPU work launched in it; an unknown range is an
-/// Error.
+/// and the NVTX ranges, or with a range that range and the GPU work launched in it. An Error names the ranges
+/// there are if there is none such.
 ///
-/// Colour indices go to the kernels by their time, most first; the first kOwnColours are painted in a colour
-/// of their own.
+/// Colour indices go to the kernels by their time, most first; the first kOwnColours have a colour each.
 [[nodiscard]] Timeline build_timeline(const Trace& trace, const TimelineOptions& options);
 
 }  // namespace lab

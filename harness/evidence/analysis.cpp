@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
@@ -106,8 +107,6 @@ IdleByCause idle_by_cause(const std::vector<GpuWork>& work, const std::vector<Ap
     }
     return idle;
 }
-
-using WindowsOfGpu = std::map<int64_t, Intervals>;
 
 void breakdown(const Trace& trace, const WindowsOfGpu* windows, Analysis& a) {
     const auto kernels =

@@ -5,27 +5,29 @@
 // on merged intervals, so that work which overlaps is counted once.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/intervals.h"
 #include "evidence/trace.h"
 
 namespace lab {
 
+/// What one stream did.
 struct StreamUse {
     int64_t stream = 0;
     int64_t kernels = 0, kernel_ns = 0;  ///< ns: time with at least one kernel of this stream running
     int64_t copies = 0, copy_ns = 0;     ///< memory sets included
 };
 
+/// All runs of the kernels of one name.
 struct KernelUse {
     std::string name;
     int64_t count = 0, total_ns = 0, min_ns = 0, median_ns = 0, max_ns = 0;
 };
 
+/// All copies, or memory sets, of one direction between two kinds of memory.
 struct CopyUse {
     Direction direction = Direction::other;
     std::string from, to;  ///< memory kinds
@@ -33,16 +35,10 @@ struct CopyUse {
     int64_t ns = 0;  ///< sum over the copies: what each took, not time on the clock
 };
 
+/// All calls of one function of the CUDA API.
 struct ApiUse {
     std::string name;
     int64_t count = 0, failed = 0, total_ns = 0, max_ns = 0;
-};
-
-/// NVTX ranges of one name and domain. On the GPU each lasts from the first start to the last end of the work
-/// that was launched in it; ns are sums over the ranges, so ranges that overlap count twice.
-struct RangeUse {
-    std::string name, domain;
-    int64_t count = 0, host_ns = 0, gpu_ns = 0;
 };
 
 /// Why the GPU had nothing to do, ns. A gap is `host_wait` if the call that launched the work after it came
@@ -52,10 +48,11 @@ struct IdleByCause {
     int64_t host_wait_ns = 0, kernel_wait_ns = 0, other_ns = 0;
 };
 
+/// The numbers of one GPU: of the whole trace, or of the ranges of one name.
 struct Analysis {
-    std::optional<std::string> range;
-    int64_t device = 0;            ///< the GPU this is about: the one with the most kernel time
-    std::vector<int64_t> devices;  ///< all GPUs with work in the trace
+    std::optional<std::string> range;  ///< the name of the ranges, if it is about some
+    int64_t device = 0;                ///< the GPU this is about: the one with the most kernel time
+    std::vector<int64_t> devices;      ///< all GPUs with work in the trace
     int64_t span_ns = 0;  ///< first start to last end of GPU work; with a range, of each range's work
     std::optional<int64_t> range_ns;  ///< with a range: time the host spent in it
     int64_t gpu_busy_ns = 0, gpu_idle_ns = 0;
@@ -73,16 +70,11 @@ struct Analysis {
     [[nodiscard]] std::optional<double> kernel_concurrency() const;
 };
 
-/// A range that is not in the trace is an Error.
+/// The numbers of the trace, or of the work launched in NVTX ranges of this name; an Error if there is none.
 [[nodiscard]] Analysis analyse(const Trace& trace, const std::optional<std::string>& range = std::nullopt);
 
-/// The trace's NVTX ranges by name and domain, by time on the GPU, falling. With `within`, those that begin
-/// while the host is in a range of that name.
-[[nodiscard]] std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within);
-
 /// A number of the analysis by the name that findings use (span_ms, gpu_busy_share, ...); nothing where it is
-/// not defined, such as the hidden share of copies that do not exist. An unknown name is an Error that lists
-/// the names.
+/// not defined, such as the hidden share where nothing is copied. An unknown name is an Error that lists all.
 [[nodiscard]] std::optional<double> metric(const Analysis& analysis, const std::string& name);
 
 /// All names that metric() knows.

@@ -65,8 +65,8 @@ void distrust_schemas(sqlite3* database) {
     sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0,
-                      nullptr);  // our own are TEMP views, which stay on
+    // Our own are TEMP views, which stay on.
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
     sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 64 << 20);
 }
@@ -82,7 +82,12 @@ int64_t fair_memory_for(const std::filesystem::path& path) {
 bool Statement::next() {
     const int code = sqlite3_step(handle_.get());
     if (code == SQLITE_ROW) return true;
-    if (code == SQLITE_DONE) return false;
+    if (code != SQLITE_DONE) check(code);
+    return false;
+}
+
+void Statement::check(int code) const {
+    if (code == SQLITE_OK) return;
     const char* name = sqlite3_db_filename(database_, "main");
     fail(database_, name ? name : "");
 }
@@ -111,23 +116,23 @@ Value Statement::value(int column) const {
 }
 
 Statement& Statement::bind(int parameter, int64_t value) {
-    sqlite3_bind_int64(handle_.get(), parameter, value);
+    check(sqlite3_bind_int64(handle_.get(), parameter, value));
     return *this;
 }
 
 Statement& Statement::bind(int parameter, double value) {
-    sqlite3_bind_double(handle_.get(), parameter, value);
+    check(sqlite3_bind_double(handle_.get(), parameter, value));
     return *this;
 }
 
 Statement& Statement::bind(int parameter, std::string_view value) {
     const char* const bytes = value.data() ? value.data() : "";  // a null pointer would bind NULL
-    sqlite3_bind_text(handle_.get(), parameter, bytes, static_cast<int>(value.size()), SQLITE_TRANSIENT);
+    check(sqlite3_bind_text64(handle_.get(), parameter, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
     return *this;
 }
 
 Statement& Statement::bind_null(int parameter) {
-    sqlite3_bind_null(handle_.get(), parameter);
+    check(sqlite3_bind_null(handle_.get(), parameter));
     return *this;
 }
 
@@ -168,7 +173,7 @@ Database Database::open_untrusted(const std::filesystem::path& path) {
 Database Database::create(const std::filesystem::path& path) {
     std::error_code problem;
     if (std::filesystem::exists(path, problem))
-        throw Error(fmt::format("{} is already there", path.string()));
+        throw Error(fmt::format("{} is already there. Remove it and try again.", path.string()));
     return Database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
 }
 

@@ -1,5 +1,4 @@
-// SQLite with errors as sentences. Files from elsewhere are opened so that they can be read and do nothing
-// else.
+// SQLite with errors as sentences. Files from elsewhere are opened so that they can only be read.
 #pragma once
 
 #include <sqlite3.h>
@@ -17,11 +16,13 @@ namespace lab {
 /// A value of a row: NULL, whole number, number or text.
 using Value = std::variant<std::monostate, int64_t, double, std::string>;
 
+/// An SQL statement and its rows. Columns count from 0, parameters from 1. Errors name the file.
 class Statement {
   public:
     /// Moves to the next row; false after the last one.
     bool next();
 
+    /// A row's columns and values. What is of another type is converted: NULL to 0 or "".
     [[nodiscard]] int columns() const { return sqlite3_column_count(handle_.get()); }
     [[nodiscard]] std::string column_name(int column) const {
         return sqlite3_column_name(handle_.get(), column);
@@ -32,14 +33,19 @@ class Statement {
     [[nodiscard]] std::string text(int column) const;
     [[nodiscard]] Value value(int column) const;
 
+    /// Sets a parameter, for as long as no other value is bound to it. A text that SQLite does not take,
+    /// being too long, is an Error.
     Statement& bind(int parameter, int64_t value);
     Statement& bind(int parameter, double value);
     Statement& bind(int parameter, std::string_view value);
     Statement& bind_null(int parameter);
+
+    /// Back to before the first row; what is bound stays.
     void reset() { sqlite3_reset(handle_.get()); }
 
   private:
     friend class Database;
+    void check(int code) const;  ///< an Error for any code but SQLITE_OK
     Statement(sqlite3* database, sqlite3_stmt* handle)
         : database_(database), handle_(handle, sqlite3_finalize) {}
 
@@ -47,6 +53,7 @@ class Statement {
     std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> handle_;
 };
 
+/// An open file of SQLite.
 class Database {
   public:
     /// Opens a file that may come from anybody: read-only, its schema untrusted, its views and triggers off,
@@ -59,7 +66,10 @@ class Database {
     /// Makes a file that may come from anybody readable as schema `source`, until DETACH.
     void attach_untrusted(const std::filesystem::path& path) const;
 
+    /// The first statement of `sql`.
     [[nodiscard]] Statement prepare(std::string_view sql) const;
+
+    /// Runs all statements of `sql`, and drops their rows.
     void execute(const std::string& sql) const;
 
     /// Is there a plain table of this name? A view or virtual table that poses as one does not count.

@@ -1,7 +1,5 @@
 #include "evidence/evidence.h"
 
-#include <fmt/format.h>
-
 #include "core/files.h"
 #include "core/text.h"
 #include "evidence/output_views.h"
@@ -10,11 +8,13 @@
 
 namespace lab {
 
+std::string value_of(const Provenance& provenance, const std::string& key) {
+    const auto at = provenance.find(key);
+    return at == provenance.end() ? "" : at->second;
+}
+
 std::string source_label(const Provenance& provenance, bool live) {
-    const auto value = [&](const char* key) {
-        const auto at = provenance.find(key);
-        return at == provenance.end() ? std::string() : at->second;
-    };
+    const auto value = [&](const char* key) { return value_of(provenance, key); };
     std::vector<std::string> parts{value("gpu").empty() ? "unknown GPU" : value("gpu")};
     for (const auto& [key, name] : {std::pair{"driver", "driver "},
                                     {"cuda", "CUDA "},

@@ -1,5 +1,4 @@
-// One recorded run of one program: what nsys, ncu and compute-sanitizer said about it, and where that is
-// from.
+// One recorded run of one program: what nsys, ncu and compute-sanitizer said of it, and where that is from.
 #pragma once
 
 #include <filesystem>
@@ -20,6 +19,9 @@ namespace lab {
 /// program, fingerprint.
 using Provenance = std::map<std::string, std::string>;
 
+/// What it says under this key; "" if it says nothing.
+[[nodiscard]] std::string value_of(const Provenance& provenance, const std::string& key);
+
 /// "recorded · NVIDIA H200, driver 580.1, CUDA 13.0, nsys 2025.3.2, 2026-11-20", or the same with "live".
 [[nodiscard]] std::string source_label(const Provenance& provenance, bool live);
 
@@ -35,11 +37,11 @@ struct RunRecord {
     std::optional<NsysRun> nsys;           ///< nothing where nsys was not there
     std::vector<std::string> gpu_metrics;  ///< of the sampled metrics, those whose name begins so are kept
     std::vector<NcuMetric> ncu;
-    std::map<std::string, std::vector<SanitizerReport>>
-        sanitizer;                               ///< by tool; a tool that ran clean has no reports
+    /// By tool; a tool that ran clean has no reports.
+    std::map<std::string, std::vector<SanitizerReport>> sanitizer;
     std::map<std::string, std::string> sources;  ///< texts by file name, for the line that a report blames
     std::optional<int> exit_code;                ///< of the program run by itself
-    std::string out;                             ///< its standard output
+    std::string out;                             ///< what it wrote
     Provenance provenance;
 };
 
@@ -50,10 +52,10 @@ void write_evidence(const RunRecord& run, const std::filesystem::path& path);
 /// An evidence file, or any nsys export, opened for questions.
 class Evidence {
   public:
-    /// The views are ready afterwards if there is a trace. An export of somebody's own program has no
-    /// provenance.
+    /// The views are ready afterwards if there is a trace. An export of somebody's own has no provenance.
     [[nodiscard]] static Evidence open(const std::filesystem::path& path);
 
+    /// The file, where it is from, and whether nsys made a trace of the run.
     [[nodiscard]] const Database& database() const { return database_; }
     [[nodiscard]] const Provenance& provenance() const { return provenance_; }
     [[nodiscard]] bool has_trace() const { return has_trace_; }
@@ -66,8 +68,7 @@ class Evidence {
 
     [[nodiscard]] std::optional<int> exit_code() const;  ///< of the program run by itself
 
-    /// Did this tool ("nsys", "ncu", "memcheck", ...) look at the program? "gpu_metrics" if nsys sampled
-    /// some.
+    /// Did this tool ("nsys", "ncu", "memcheck", ...; "gpu_metrics" for nsys's samples) look at the program?
     [[nodiscard]] bool was_run(const std::string& tool) const;
 
     /// Adds a further recording of the same program, by the name that findings use.

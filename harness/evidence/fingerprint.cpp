@@ -81,8 +81,7 @@ bool grow_together(char a, char b) {
     return (is_word(a) && is_word(b)) || tokens.count({a, b});
 }
 
-/// Does `out` end in the name that a #define defines? A bracket right behind it would be a list of
-/// parameters.
+/// Does `out` end in the name that a #define defines? A bracket right behind it would begin its parameters.
 bool ends_in_defined_name(const std::string& out) {
     constexpr std::string_view kDefine = "#define ";
     const std::size_t line = out.rfind('\n') + 1;  // 0 if there is none
@@ -100,8 +99,7 @@ std::string quoted_include(const std::string& line) {
     return text.substr(0, text.find('"'));
 }
 
-/// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv): it tells versions apart, it resists no
-/// attacker.
+/// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv): it tells versions apart, and stops nobody.
 class Hash {
   public:
     void add(const std::string& text) {
@@ -123,7 +121,8 @@ void add_file(const fs::path& path, const fs::path& root, std::set<fs::path>& se
         const std::string name = quoted_include(line);
         if (name.empty()) continue;
         for (const fs::path& candidate : {path.parent_path() / name, root / name}) {
-            if (!fs::is_regular_file(candidate)) continue;
+            std::error_code unusable;  // of a name that is none, being endless
+            if (!fs::is_regular_file(candidate, unusable)) continue;
             add_file(candidate, root, seen, hash);
             break;
         }
@@ -151,9 +150,9 @@ std::string without_comments_and_layout(const std::string& source) {
             in_directive = true;
             if (!out.empty() && out.back() != '\n') out += '\n';
         }
-        const bool needs_space = !out.empty() && (grow_together(out.back(), c) ||
-                                                  (in_directive && c == '(' && ends_in_defined_name(out)));
-        if (gap && needs_space) out += ' ';
+        if (gap && !out.empty() &&
+            (grow_together(out.back(), c) || (in_directive && c == '(' && ends_in_defined_name(out))))
+            out += ' ';
         gap = line_begins = false;
         const bool literal = c == '"' || (c == '\'' && !separates_digits(source, i));
         const std::size_t end = literal ? literal_end(source, i) : i + 1;

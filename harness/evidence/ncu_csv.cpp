@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <optional>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -15,9 +14,8 @@ namespace lab {
 
 namespace {
 
-constexpr std::size_t kFirstMetricColumn =
-    11;  ///< ID, process, host, kernel, context, stream, sizes, device, CC
-
+/// Behind ID, process, host, kernel, context, stream, sizes, device and CC.
+constexpr std::size_t kFirstMetricColumn = 11;
 constexpr const char* kKernelColumn = "Kernel Name";
 
 /// The cells of one line of CSV; nothing if the line is no complete row of quoted cells.
@@ -83,8 +81,7 @@ std::size_t column(const std::vector<std::string>& header, const std::string& na
 /// The table as it stands in the text.
 struct RawTable {
     std::vector<std::string> header, units;
-    std::vector<std::vector<std::string>>
-        rows;  ///< each as long as the header, with a launch number in front
+    std::vector<std::vector<std::string>> rows;  ///< as long as the header, a launch's number in front
 };
 
 RawTable read_table(std::string_view text) {

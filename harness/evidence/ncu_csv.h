@@ -1,6 +1,7 @@
 // Reads what `ncu --csv --page raw` prints.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

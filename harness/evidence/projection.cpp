@@ -1,33 +1,20 @@
 #include "evidence/projection.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <utility>
 
-#include "evidence/analysis.h"
+#include "evidence/call_key.h"
 #include "evidence/range_selection.h"
 
 namespace lab {
 
-namespace {
-
-struct KeyHash {
-    std::size_t operator()(const std::pair<int64_t, int64_t>& key) const {
-        return std::hash<int64_t>()(key.second) ^ (std::hash<int64_t>()(key.first) << 1);
-    }
-};
-
-}  // namespace
-
 Projection::Projection(const Trace& trace) {
     if (trace.ranges.empty()) return;
-    std::unordered_map<std::pair<int64_t, int64_t>, const ApiCall*, KeyHash>
-        call_of;  // by process, correlation
+    std::unordered_map<CallKey, const ApiCall*, CallKeyHash> call_of;
     call_of.reserve(trace.api_calls.size());
-    for (const ApiCall& call : trace.api_calls)
-        call_of.emplace(std::pair{call.process, call.correlation}, &call);
+    for (const ApiCall& call : trace.api_calls) call_of.try_emplace({call.process, call.correlation}, &call);
     const auto add = [&](const auto& all) {
         for (const auto& work : all) {
             const auto at = call_of.find({work.process, work.correlation});
@@ -56,16 +43,10 @@ std::optional<Interval> Projection::of(const Range& range) const {
 
 std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within) {
     const Intervals host = within ? select_range(trace, *within).host : Intervals{};
-    const auto begins_within = [&](const Range& range) {
-        if (!within) return true;
-        const auto after = std::upper_bound(host.begin(), host.end(), range.start_ns,
-                                            [](int64_t at_ns, const Interval& i) { return at_ns < i.begin; });
-        return after != host.begin() && range.start_ns < std::prev(after)->end;
-    };
     const Projection projection(trace);
     std::map<std::pair<std::string, std::string>, RangeUse> by_name;
     for (const Range& range : trace.ranges) {
-        if (!begins_within(range)) continue;
+        if (within && !contains(host, range.start_ns)) continue;
         RangeUse& use = by_name[{range.name, range.domain}];
         use.name = range.name, use.domain = range.domain;
         ++use.count;

@@ -2,7 +2,9 @@
 // may begin and end long after.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/intervals.h"
@@ -25,5 +27,16 @@ class Projection {
     };
     std::vector<Launched> launched_;  ///< by the time of the call
 };
+
+/// NVTX ranges of one name and domain. On the GPU each lasts from the first start to the last end of the work
+/// that was launched in it; ns are sums over the ranges, so ranges that overlap count twice.
+struct RangeUse {
+    std::string name, domain;
+    int64_t count = 0, host_ns = 0, gpu_ns = 0;
+};
+
+/// The trace's NVTX ranges by name and domain, by time on the GPU, falling. With `within`, those that begin
+/// while the host is in a range of that name.
+[[nodiscard]] std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within);
 
 }  // namespace lab

@@ -7,21 +7,12 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "evidence/call_key.h"
 
 namespace lab {
 
 namespace {
 
-/// Correlation ids are unique within a process; both together name one API call.
-struct CallKey {
-    int64_t process, correlation;
-    bool operator==(const CallKey&) const = default;
-};
-struct CallKeyHash {
-    std::size_t operator()(const CallKey& key) const {
-        return std::hash<int64_t>()(key.correlation) ^ (std::hash<int64_t>()(key.process) << 1);
-    }
-};
 using RangeOfCall = std::unordered_map<CallKey, std::size_t, CallKeyHash>;
 
 [[noreturn]] void fail_unknown(const Trace& trace, const std::string& name) {
@@ -36,10 +27,8 @@ using RangeOfCall = std::unordered_map<CallKey, std::size_t, CallKeyHash>;
                             names.empty() ? "none at all" : join(names, ", ")));
 }
 
-/// Per GPU, one window for each range.
-using WindowsOfGpu = std::map<int64_t, Intervals>;
-
-/// Keeps the work whose launching call lies in one of the ranges, and widens that range's window to it.
+/// Keeps the work whose launching call lies in one of the ranges, and widens that range's window to it: until
+/// they are merged, a GPU has one window for each range.
 template <class Work>
 void keep(const std::vector<Work>& all, const RangeOfCall& range_of, std::size_t ranges,
           std::vector<Work>& kept, WindowsOfGpu& windows) {

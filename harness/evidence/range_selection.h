@@ -1,6 +1,7 @@
 // The part of a trace that belongs to an NVTX range: the GPU work that was launched inside it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -9,11 +10,14 @@
 
 namespace lab {
 
+/// By GPU, merged windows of time.
+using WindowsOfGpu = std::map<int64_t, Intervals>;
+
+/// What belongs to all ranges of one name.
 struct RangeSelection {
-    Trace trace;  ///< API calls made inside the ranges, and the GPU work they launched
-    std::map<int64_t, Intervals>
-        windows;  ///< by GPU: for each range of the name, first start to last end of its work there; merged
-    Intervals host;  ///< the ranges themselves, as the host thread saw them; merged
+    Trace trace;           ///< API calls made inside the ranges, and the GPU work they launched
+    WindowsOfGpu windows;  ///< for each of the ranges, first start to last end of its work there
+    Intervals host;        ///< the ranges themselves, as the host thread saw them; merged
 };
 
 /// All ranges with this name. An Error lists the names there are if none has it.

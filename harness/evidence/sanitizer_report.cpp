@@ -1,10 +1,9 @@
 #include "evidence/sanitizer_report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "core/error.h"
@@ -74,8 +73,7 @@ std::optional<SanitizerReport> memory_headline(std::string_view line) {
     return std::nullopt;
 }
 
-/// "Use-after-free on allocation of size 256 bytes at 0x3366000000": memory of cudaMallocAsync outside its
-/// life.
+/// "Use-after-free on allocation of size 256 bytes at 0x3366000000": of memory of cudaMallocAsync.
 std::optional<SanitizerReport> stream_ordered_headline(std::string_view line) {
     const auto size = after(line, " on allocation of size ");
     for (const char* word : {"Use-after-free", "Use-before-alloc", "Free-before-alloc"}) {
@@ -136,14 +134,17 @@ std::string plain_function(std::string_view signature) {
     return name.substr(name.find_last_of(": ") + 1);
 }
 
+std::string without_folders(std::string_view path) {
+    return std::string(path.substr(path.find_last_of('/') + 1));
+}
+
 /// Splits "folder/file.cu:10" and whatever follows, and fills in file and line; false if there is no line.
 template <class Place>
 bool add_file(std::string_view text, Place& report, std::string_view& rest) {
     for (std::size_t colon = text.find(':'); colon != kNowhere; colon = text.find(':', colon + 1)) {
         const std::size_t end = std::min(text.find_first_not_of("0123456789", colon + 1), text.size());
         if (end == colon + 1) continue;
-        const std::string_view path = text.substr(0, colon);
-        report.file = path.substr(path.find_last_of('/') + 1);
+        report.file = without_folders(text.substr(0, colon));
         report.line = leading_integer(text.substr(colon + 1));
         rest = text.substr(end);
         return true;
@@ -183,9 +184,6 @@ void add_allocation(std::string_view line, SanitizerReport& report) {
 /// "Host Frame: main in main.cpp:12 [0x9057] in program", "Device Frame: inner(int)+0x50 in file.cu:3". Tools
 /// of 2024 leave out the space behind the colon, and name the module on the next line: "in program".
 void add_frame(std::string_view line, SanitizerReport& report) {
-    const auto without_folders = [](std::string_view path) {
-        return std::string(path.substr(path.find_last_of('/') + 1));
-    };
     const auto host = after(line, "Host Frame:"), device = after(line, "Device Frame:");
     if (!host && !device) {
         const bool names_module = line.starts_with("in ") && !report.frames.empty() &&
@@ -229,61 +227,85 @@ class Distinct {
     std::map<Key, std::size_t> place_of_;
 };
 
-}  // namespace
+/// Takes the output line by line.
+class OutputReader {
+  public:
+    OutputReader() : distinct_(output_.reports) {}
+    OutputReader(const OutputReader&) = delete;
+    OutputReader& operator=(const OutputReader&) = delete;
 
-SanitizerOutput parse_sanitizer_output(std::string_view text) {
-    SanitizerOutput output;
-    Distinct distinct(output.reports);
-    std::optional<SanitizerReport> open;
-    int64_t listed = 0, not_printed = 0;
-    bool whole = false;
-    const auto close = [&] {
-        if (!open) return;
-        distinct.add(std::move(*open));
-        open.reset();
-        ++listed;
-    };
-    for (const std::string& raw : split(text, '\n')) {
+    void take(const std::string& raw) {
         const std::size_t at = raw.find(kPrefix);  // behind the program's own text if that ended no line
-        if (at == std::string::npos) continue;
+        if (at == std::string::npos) return;
         const std::string rest = raw.substr(at + kPrefix.size());
         const std::string line = trim(rest);
+        refuse(line);
         if (const auto count = count_in(line, "ERROR SUMMARY: ", " not printed")) {
-            not_printed = *count;
+            not_printed_ = *count;
         } else if (const auto errors = errors_in_summary(line)) {
             close();
-            output.errors = *errors;
-            whole = true;
-        } else if (line.find("terminated before first instrumented API call") != std::string::npos) {
+            output_.errors = *errors;
+            whole_ = true;
+        } else if (auto next = headline(line)) {
+            close();
+            open_ = std::move(next);
+            open_->text = raw.substr(at);
+            add_place(line, *open_);
+        } else if (line.empty()) {
+            // An indented empty line is within a report: between its backtraces.
+            if (rest.size() < 3) close();
+        } else if (open_) {
+            open_->text += "\n" + raw.substr(at);
+            add_place(line, *open_);
+            add_allocation(line, *open_);
+            add_frame(line, *open_);
+        }
+    }
+
+    /// What was read, once all lines were taken.
+    SanitizerOutput finish() {
+        close();
+        if (!whole_)
+            throw Error(
+                "compute-sanitizer's output has no summary line, so it is not whole; was the tool killed?");
+        if (const int64_t unknown = output_.errors - listed_ - not_printed_; unknown > 0) {
+            output_.reports.push_back(report_of("Unknown"));  // of a kind that nobody here has read
+            output_.reports.back().count = unknown;
+        }
+        return std::move(output_);
+    }
+
+  private:
+    /// Lines by which the tool says that its output is worth nothing.
+    static void refuse(const std::string& line) {
+        if (line.find("terminated before first instrumented API call") != std::string::npos)
             throw Error(
                 "compute-sanitizer saw no CUDA call: the program ended before it reached the GPU, so nothing "
                 "was checked");
-        } else if (line.starts_with("Internal Sanitizer Error")) {
+        if (line.starts_with("Internal Sanitizer Error"))
             throw Error("compute-sanitizer failed by itself: " + printable(line));
-        } else if (auto next = headline(line)) {
-            close();
-            open = std::move(next);
-            open->text = raw.substr(at);
-            add_place(line, *open);
-        } else if (line.empty()) {
-            if (rest.size() < 3)
-                close();  // an indented empty line is within a report: between its backtraces
-        } else if (open) {
-            open->text += "\n" + raw.substr(at);
-            add_place(line, *open);
-            add_allocation(line, *open);
-            add_frame(line, *open);
-        }
     }
-    close();
-    if (!whole)
-        throw Error(
-            "compute-sanitizer's output has no summary line, so it is not whole; was the tool killed?");
-    if (const int64_t unknown = output.errors - listed - not_printed; unknown > 0) {
-        output.reports.push_back(report_of("Unknown"));  // a kind of report that nobody here has read is one
-        output.reports.back().count = unknown;
+
+    void close() {
+        if (!open_) return;
+        distinct_.add(std::move(*open_));
+        open_.reset();
+        ++listed_;
     }
-    return output;
+
+    SanitizerOutput output_;
+    Distinct distinct_;
+    std::optional<SanitizerReport> open_;  ///< the report of which further lines may come
+    int64_t listed_ = 0, not_printed_ = 0;
+    bool whole_ = false;
+};
+
+}  // namespace
+
+SanitizerOutput parse_sanitizer_output(std::string_view text) {
+    OutputReader reader;
+    for (const std::string& line : split(text, '\n')) reader.take(line);
+    return reader.finish();
 }
 
 }  // namespace lab

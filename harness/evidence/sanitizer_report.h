@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,17 +35,17 @@ struct SanitizerReport {
     int64_t allocation_bytes = 0;  ///< size of the allocation nearest to a bad address; 0 if none is named
     int64_t beyond_bytes = 0;  ///< how far past that allocation's end, of the first thread reported; else 0
     std::string text = {};     ///< the lines of the first one reported, as the tool prints them
-    std::vector<SanitizerFrame> frames =
-        {};  ///< of the first one reported: innermost first, device then host
+    std::vector<SanitizerFrame> frames = {};  ///< of the first one: innermost first, device then host
 };
 
+/// What one tool said of one run.
 struct SanitizerOutput {
     std::vector<SanitizerReport> reports;
     int64_t errors = 0;  ///< what the tool's own summary line says
 };
 
-/// Lines of the program itself are passed over. An Error if the output is not whole (no summary line), or if
-/// the tool never saw the program reach the GPU, which would be a false pass.
+/// Reads the output of a run. Lines of the program itself are passed over. An Error if the output is not
+/// whole (no summary line), or if the tool never saw the program reach the GPU, which would be a false pass.
 [[nodiscard]] SanitizerOutput parse_sanitizer_output(std::string_view text);
 
 }  // namespace lab

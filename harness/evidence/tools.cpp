@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/error.h"
 #include "core/platform.h"
 #include "core/text.h"
 
@@ -40,8 +39,9 @@ std::vector<fs::path> newest_first(const fs::path& base, const std::string& begi
 
 std::optional<fs::path> find_tool(const std::string& name, const std::vector<fs::path>& elsewhere) {
     if (const auto in_path = find_program(name)) return in_path;
+    std::error_code ignored;  // of folders that only others may read
     for (const fs::path& candidate : elsewhere)
-        if (fs::is_regular_file(candidate)) return candidate;
+        if (fs::is_regular_file(candidate, ignored)) return candidate;
     return std::nullopt;
 }
 
@@ -62,8 +62,7 @@ std::vector<fs::path> toolkits() {
     return folders;
 }
 
-/// Installations of a tool that have a folder of their own: NVIDIA's packages, a toolkit's, the
-/// distribution's.
+/// Installations of a tool that have a folder of their own: NVIDIA's, a toolkit's, the distribution's.
 std::vector<fs::path> installations(const std::string& tool) {
     std::vector<fs::path> folders = newest_first(on_this_machine("/opt/nvidia/" + tool));
     append(folders, newest_first(on_this_machine("/opt/nvidia/" + tool + "-cli")));
@@ -146,8 +145,8 @@ bool comes_with_ncu(const fs::path& nsys_path) {
 
 std::vector<fs::path> importers_of(const fs::path& nsys_path) {
     std::error_code ignored;
-    // .../bin/nsys and .../target-linux-x64/nsys have theirs in .../host-linux-x64, ncu's in
-    // .../linux-desktop-glibc_2_11_3-x64.
+    // .../bin/nsys and .../target-linux-x64/nsys have theirs in .../host-linux-x64,
+    // and the nsys of ncu's package has its own in .../linux-desktop-glibc_2_11_3-x64.
     const fs::path around = fs::weakly_canonical(nsys_path, ignored).parent_path().parent_path();
     std::vector<fs::path> folders = newest_first(around, "host-linux-");
     append(folders, newest_first(around, "linux-desktop-"));

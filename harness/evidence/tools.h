@@ -11,6 +11,7 @@
 
 namespace lab {
 
+/// A GPU as its driver names it.
 struct GpuInfo {
     std::string name, driver, compute_capability;  ///< "NVIDIA H200", "580.159.04", "9.0"
 };
@@ -30,12 +31,14 @@ struct GpuInfo {
 [[nodiscard]] const std::optional<std::filesystem::path>& ncu();
 [[nodiscard]] const std::optional<std::filesystem::path>& compute_sanitizer();
 
+/// Is this nsys the one inside the package of ncu?
 [[nodiscard]] bool comes_with_ncu(const std::filesystem::path& nsys_path);
 
 /// The programs that turn what this nsys records into a report: beside it, in the order in which to try them.
 [[nodiscard]] std::vector<std::filesystem::path> importers_of(const std::filesystem::path& nsys_path);
 
-/// The version a tool prints of itself: "2025.3.2" of nsys, "13.0" of nvcc; "" if it prints none.
+/// The version a tool prints of itself: "2025.3.2" of nsys, "13.0" of nvcc; "" if it prints none. An Error if
+/// it cannot be started.
 [[nodiscard]] std::string version_of(const std::filesystem::path& tool,
                                      std::chrono::seconds limit = std::chrono::seconds(20));
 

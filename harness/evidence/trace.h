@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@ struct Kernel {
     int64_t name = 0;  ///< index into Trace::names
 };
 
+/// Where a copy goes from and to; `set` is none, but a memory set.
 enum class Direction { host_to_device, device_to_host, device_to_device, host_to_host, set, other };
 
 /// One copy or memory set on a GPU.
@@ -27,8 +27,8 @@ struct Copy {
     int64_t process = 0;
     int64_t bytes = 0;
     Direction direction = Direction::other;
-    std::string from,
-        to;  ///< memory kinds in lower case: pageable, pinned, device, managed, ...; empty for a set
+    /// Memory kinds in lower case: pageable, pinned, device, managed, ...; a set has only `to`.
+    std::string from, to;
 };
 
 /// One call of the CUDA runtime or driver API on a host thread.
@@ -36,8 +36,7 @@ struct ApiCall {
     int64_t start_ns = 0, end_ns = 0;
     int64_t correlation = 0;
     int64_t process = 0, thread = 0;
-    int64_t name =
-        0;  ///< index into Trace::names, without the version suffix (cudaLaunchKernel, not ..._v7000)
+    int64_t name = 0;    ///< index into Trace::names: cudaLaunchKernel, without the version's suffix _v7000
     int64_t result = 0;  ///< what the call returned: 0 is success
 };
 
@@ -49,11 +48,13 @@ struct Range {
     std::string name, domain;
 };
 
+/// A GPU by its number in the capture.
 struct Gpu {
     int64_t device = 0;
     std::string name;
 };
 
+/// All that was captured.
 struct Trace {
     std::vector<Kernel> kernels;     ///< by start
     std::vector<Copy> copies;        ///< by start, sets included
@@ -62,6 +63,7 @@ struct Trace {
     std::vector<std::string> names;  ///< kernel and API names, each once
     std::vector<Gpu> gpus;
 
+    /// The name of a kernel or of a call.
     [[nodiscard]] const std::string& name_of(int64_t index) const {
         return names[static_cast<std::size_t>(index)];
     }

@@ -91,11 +91,10 @@ void read_kernels(const Database& database, Trace& trace) {
 }
 
 void read_copies(const Database& database, Trace& trace) {
-    Statement row = database.prepare(
-        "SELECT start, end, stream, device, correlation, process, bytes, direction, from_kind, to_kind FROM "
-        "all_copies UNION ALL SELECT start, end, stream, device, correlation, process, bytes, 'set', '', "
-        "to_kind "
-        "FROM all_sets");
+    Statement row = database.prepare(R"(
+SELECT start, end, stream, device, correlation, process, bytes, direction, from_kind, to_kind FROM all_copies
+UNION ALL
+SELECT start, end, stream, device, correlation, process, bytes, 'set', '', to_kind FROM all_sets)");
     while (row.next()) {
         const std::string direction = row.text(7);
         trace.copies.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),

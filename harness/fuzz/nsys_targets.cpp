@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
+#include "evidence/projection.h"
 #include "evidence/views.h"
 #include "fuzz/broken_promise.h"
 #include "fuzz/made_database.h"

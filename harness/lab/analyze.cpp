@@ -3,12 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/files.h"
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
-#include "course/recorder.h"
 #include "evidence/evidence.h"
+#include "evidence/projection.h"
 #include "evidence/views.h"
 #include "lab/command.h"
 #include "lab/report_file.h"

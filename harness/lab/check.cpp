@@ -8,6 +8,7 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
+#include "course/grade.h"
 #include "evidence/tools.h"
 #include "lab/command.h"
 #include "lab/learner.h"
@@ -70,9 +71,7 @@ void print_grade(const Case& both, const Grade& grade) {
                 {Align::left, Align::left, Align::right, Align::left});
     for (const GradedFinding& g : grade.findings) {
         const Finding& f = *g.finding;
-        const std::string unit =
-            f.unit.empty() || f.unit == "share" || f.quotient || !g.judged.measured.value ? "" : " " + f.unit;
-        table.add({both.said_by(f), expected_of(both, f), g.judged.measured.text() + unit,
+        table.add({both.said_by(f), expected_of(both, f), g.judged.measured.text_in(f.quotient ? "" : f.unit),
                    f.asserted() ? verdict_mark(g.judged.verdict) : ""});
     }
     fmt::print("{}\n", table.text(2, table_columns()));

@@ -1,7 +1,8 @@
-// What the commands share. Each command is one file: it declares its options and does
-// its work in a callback, whose result is the exit code of `lab`.
+// What the commands share. Each command is one file: it declares its options, and does its work in a
+// callback, whose result is the exit code of `lab`.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -13,6 +14,7 @@
 #include "course/course.h"
 #include "course/findings.h"
 #include "evidence/analysis.h"
+#include "evidence/projection.h"
 #include "lab/manual.h"
 
 namespace CLI {
@@ -21,11 +23,12 @@ class App;
 
 namespace lab {
 
+/// One call of `lab`.
 struct Session {
     CLI::App& app;
-    Manuals manuals = {};
+    Manuals manuals = {};      ///< of the commands, in the order in which they were added
     bool only_parses = false;  ///< for tests: reads the words, and does nothing
-    int exit_code = kFine;
+    int exit_code = kFine;     ///< of the command that was run
 };
 
 /// A command, its options and its page. Only command.cpp knows CLI11, which takes long to compile.
@@ -37,7 +40,11 @@ class Subcommand {
     /// An option with a value, one of its choices if it has some; or a word that goes by its place.
     void option(const Option& option, std::string& into);
     void option(const Option& option, std::optional<std::string>& into);
+
+    /// An option without a value.
     void flag(const std::string& name, bool& into, const std::string& what);
+
+    /// All further words.
     void rest(const Option& option, std::vector<std::string>& into);
 
     /// At most one of the two options may be given.
@@ -76,7 +83,10 @@ void add_class(Session& session);
 void add_completion(Session& session);  ///< completion, and the hidden complete
 void add_help(Session& session);        ///< help, and the page of ./lab test
 
-/// The page of a command, or a line for each if none is named.
+/// "there is no command 'lst'; did you mean list? ./lab help lists them."
+[[nodiscard]] std::string no_such_command(const Manuals& manuals, const std::string& name);
+
+/// Prints the page of a command, or a line for each if none is named. An Error if there is none of this name.
 int print_help(const Manuals& manuals, const std::string& name);
 
 /// Prints a command line that is about to run, so that it can be copied. To stderr: stdout may be JSON.
@@ -91,6 +101,7 @@ void announce_to_terminal(const std::string& line);
 /// JSON as one line a member, with whatever is no UTF-8 replaced.
 void print_json(const nlohmann::ordered_json& json);
 
+/// What --json prints of these; `sides` names the two programs.
 [[nodiscard]] nlohmann::ordered_json to_json(const Measured& measured);
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<FindingRow>& rows,
                                              const std::array<const char*, 2>& sides);

@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/table.h"
-#include "core/text.h"
 #include "course/case_evidence.h"
 #include "draw/roofline_evidence.h"
 #include "lab/command.h"

@@ -21,8 +21,7 @@ struct CompanionRun {
     std::vector<FindingRow> rows;
 };
 
-/// Runs a companion here, or opens its recorded run. What cannot be run or opened is missing, with the
-/// reason.
+/// Runs a companion here, or opens its recorded run. One that cannot be had is missing, with the reason.
 [[nodiscard]] CompanionRun companion_run(const Course& course, const Companion& companion, bool live);
 
 /// The same for what needs a run of today's program here, and takes the last one if there is one.
@@ -38,6 +37,7 @@ struct ShownRoofline {
 [[nodiscard]] ShownRoofline shown_roofline(const Course& course, const Chapter& chapter,
                                            const std::string& exercise, Evidence companion, bool live);
 
+/// What --json prints of these.
 [[nodiscard]] nlohmann::ordered_json to_json(const CompanionRun& run);
 [[nodiscard]] nlohmann::ordered_json to_json(const ShownRoofline& roofline);
 

@@ -87,13 +87,15 @@ const Option* option_of(const Manual& manual, const std::string& name) {
 Typed typed_behind(const Manual& manual, const std::vector<std::string>& words) {
     Typed typed;
     for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+        const std::size_t equals = words[i].find('=');
         if (typed.awaits_value) {
-            typed.awaits_value = nullptr;
+            // bash breaks --range=NAME into three words.
+            if (words[i] != "=") typed.awaits_value = nullptr;
         } else if (words[i] == "--") {
             typed.behind_dashes = true;
-        } else if (const Option* option = option_of(manual, words[i])) {
+        } else if (const Option* option = option_of(manual, words[i].substr(0, equals))) {
             typed.options.push_back(option->name);
-            if (!option->is_flag()) typed.awaits_value = option;
+            if (!option->is_flag() && equals == std::string::npos) typed.awaits_value = option;
         } else {
             ++typed.words;
         }

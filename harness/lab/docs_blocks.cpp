@@ -64,11 +64,6 @@ std::string asserted(const Case& both, const FindingRow& row) {
     return f.asserted() ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text) : "shown only";
 }
 
-/// A value with its unit; a share needs none.
-std::string with_unit(const Finding& finding, const Measured& value) {
-    return value.text() + (finding.unit.empty() || finding.unit == "share" ? "" : " " + finding.unit);
-}
-
 /// The run of a companion; nothing while a draft lacks it.
 std::optional<CompanionRun> recorded_companion(const Place& place, const Companion& companion) {
     if (lacks_evidence(place.course, chapter_of(place), {companion.program})) return std::nullopt;
@@ -88,7 +83,7 @@ std::string measured_companion(const Place& place, const std::string& name) {
     Table table({"finding", "found", "asserted"}, {Align::left, Align::right, Align::left});
     for (const FindingRow& row : run->rows) {
         const Finding& f = *row.finding;
-        table.add({f.says, with_unit(f, row.sides[0].measured),
+        table.add({f.says, row.sides[0].measured.text_in(f.unit),
                    f.asserted() ? fmt::format("`{}`", f.expect[0]->text) : "shown only"});
     }
     return table.markdown() + "\n*" + run->label + "*\n";
@@ -129,8 +124,8 @@ std::string measured(const Place& place, const std::string& argument) {
                 {Align::left, Align::right, Align::right, Align::left});
     for (const FindingRow& row : judge_case(both, evidence.sides[0], evidence.sides[1])) {
         const Finding& f = *row.finding;
-        table.add({both.said_by(f), with_unit(f, row.sides[0].measured), with_unit(f, row.sides[1].measured),
-                   asserted(both, row)});
+        table.add({both.said_by(f), row.sides[0].measured.text_in(f.unit),
+                   row.sides[1].measured.text_in(f.unit), asserted(both, row)});
     }
     std::string recordings;
     for (const std::string& recording : both.recordings_in_use())
@@ -209,8 +204,8 @@ std::string report(const Place& place, const std::string& argument) {
 }
 
 std::string difference(const Place& place, const std::string& argument) {
-    std::vector<std::string> words{"diff", "-U2", "-I",
-                                   "^//"};  // the comments at the head tell them apart in words
+    // The comments at the head tell the files apart in words, so they are left out.
+    std::vector<std::string> words{"diff", "-U2", "-I", "^//"};
     std::vector<std::string> files = split(trim(argument), ' ');
     for (const std::string& file : files) words.insert(words.end(), {"--label", file});
     words.insert(words.end(), files.begin(), files.end());
@@ -264,7 +259,7 @@ std::string headline(const Course& course, const Chapter& chapter) {
         return judge_finding(evidence.sides[side], *finding, side).measured;
     };
     return fmt::format("{}: **{} → {}** ({})", finding->says, measured(0).text(),
-                       with_unit(*finding, measured(1)), evidence.sides[0].provenance().at("gpu"));
+                       measured(1).text_in(finding->unit), evidence.sides[0].provenance().at("gpu"));
 }
 
 std::string chapter_table(const Course& course, const fs::path& file) {

@@ -5,15 +5,13 @@
 //   <!-- figure: pair -->                     both timelines on one scale, in timeline.svg beside the
 //   programs
 //   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, with the projection
-//   of
-//                                             the ranges on the GPU, in F
+//                                             of the ranges on the GPU, in F
 //   <!-- figure: exercise NAME ... -->        the same for an exercise
 //   <!-- measured: companion NAME -->         the findings of a companion
 //   <!-- roofline: -->                        the chapter's roofline, in roofline.svg beside the page, and
 //                                             its numbers in two tables
 //   <!-- roofline: exercise NAME -->          that of an exercise
-//   <!-- report: pair buggy memcheck -->      the first report of a tool of compute-sanitizer, in its own
-//   words
+//   <!-- report: pair buggy memcheck -->      the first report of a tool of compute-sanitizer, in its words
 //   <!-- diff: buggy.cu fixed.cu -->          what changes between two files
 //   <!-- output: lab run ch05 --recorded -->  what a command of lab prints
 //   <!-- status: -->                          how long a chapter takes, and whether it is a draft
@@ -40,6 +38,7 @@ namespace lab {
 /// Files to write, by path: the Markdown files and the figures that they show.
 using Outputs = std::map<fs::path, std::string>;
 
+/// Where a block stands.
 struct Place {
     const Course& course;
     fs::path file;                   ///< the Markdown file
@@ -47,11 +46,11 @@ struct Place {
     const Manuals& manuals;          ///< the pages of the commands
 };
 
+/// What the comment at a block's begin can say in front of its colon.
 inline constexpr std::array kBlockKinds{"measured", "figure",    "roofline", "report",       "diff", "output",
                                         "status",   "exercises", "chapters", "verification", "help"};
 
-/// What stands in a block of a page; figures are added to the outputs. An Error names the page and what is
-/// wrong.
+/// What stands in a block of a page; figures are added to the outputs. An Error names the page and the fault.
 [[nodiscard]] std::string block_text(const Place& place, const std::string& kind, const std::string& argument,
                                      Outputs& outputs);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -72,8 +73,7 @@ void print(const Check& check) {
     std::fflush(stdout);  // in its place among the command lines, which go to stderr
 }
 
-/// Tries everything, in the order in which one thing needs another; `tell` hears of each check when it is
-/// done.
+/// Tries everything, in the order in which one thing needs another; `tell` hears of each check at its end.
 std::vector<Check> examine(Examination& x, const std::function<void(const Check&)>& tell) {
     std::vector<Check> checks;
     const auto add = [&](Check check) {

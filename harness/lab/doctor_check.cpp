@@ -1,9 +1,7 @@
 #include "lab/doctor_check.h"
 
-#include <fmt/format.h>
 #include <sys/statvfs.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "core/files.h"

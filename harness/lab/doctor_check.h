@@ -16,10 +16,12 @@
 
 namespace lab {
 
+/// What the trial of a tool came to.
 enum class State { works, broken, absent, untried };
 
 [[nodiscard]] const char* to_string(State state);  ///< as in --json: "works", "broken", "absent", "untried"
 
+/// A tool's trial.
 struct Check {
     std::string name;  ///< what chapters name in `needs`, or "gpu" and "nvcc", which every live run needs
     State state = State::untried;
@@ -29,6 +31,7 @@ struct Check {
     Diagnosis failure = {};    ///< why it failed and what to do; empty if it works
     std::string tried = {};    ///< the last command line that was run, as a shell reads it
 
+    /// The tool works; `proof` says what it did.
     void succeed(const std::string& proof) { state = State::works, found = proof; }
 };
 
@@ -39,7 +42,6 @@ class Examination {
 
     [[nodiscard]] const Course& course() const { return course_; }
     [[nodiscard]] const Platform& platform() const { return platform_; }
-    [[nodiscard]] std::chrono::seconds limit() const { return limit_; }
 
     /// Where the reports of the trials stay, so that they can be opened.
     [[nodiscard]] std::filesystem::path folder() const { return course_.build_folder() / "doctor"; }
@@ -51,8 +53,7 @@ class Examination {
     /// A path as it stands in a command that run_shown() runs.
     [[nodiscard]] std::string word(const std::filesystem::path& path) const;
 
-    /// Asks a tool for its version; false, with the failure said, if it is older than `minimum` or cannot
-    /// run.
+    /// Asks a tool for its version; false, with the failure said, if it is older than `minimum` or fails.
     bool ask_version(Check& check, const std::string& minimum, const std::string& failure_if_older) const;
 
     /// What comes before every trial of nsys, ncu and compute-sanitizer: is it here, is there a program to

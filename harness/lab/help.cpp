@@ -21,20 +21,22 @@ void print_all(const Manuals& manuals) {
 
 }  // namespace
 
+std::string no_such_command(const Manuals& manuals, const std::string& name) {
+    std::vector<std::string> names;
+    for (const Manual& m : manuals)
+        if (!m.hidden) names.push_back(m.name);
+    const std::string near = nearest(name, names);
+    return fmt::format("there is no command '{}'{} ./lab help lists them.", printable(name),
+                       near.empty() ? "." : fmt::format("; did you mean {}?", near));
+}
+
 int print_help(const Manuals& manuals, const std::string& name) {
     if (name.empty()) {
         print_all(manuals);
         return kFine;
     }
     const Manual* manual = manual_of(manuals, name);
-    if (!manual) {
-        std::vector<std::string> names;
-        for (const Manual& m : manuals)
-            if (!m.hidden) names.push_back(m.name);
-        const std::string near = nearest(name, names);
-        throw Error(fmt::format("there is no command '{}'{} ./lab help lists them.", printable(name),
-                                near.empty() ? "." : fmt::format("; did you mean {}?", near)));
-    }
+    if (!manual) throw Error(no_such_command(manuals, name));
     fmt::print("{}", manual_text(*manual, static_cast<std::size_t>(std::min(100, terminal_columns()))));
     return kFine;
 }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "course/course.h"
-#include "course/grade.h"
 #include "course/progress.h"
 #include "lab/manual.h"
 
@@ -16,6 +15,7 @@ namespace lab {
 /// The word EXERCISE of a command.
 [[nodiscard]] Option exercise_word();
 
+/// work/progress.txt
 [[nodiscard]] Progress progress_of(const Course& course);
 
 /// An exercise by name; an Error if the name is a chapter's.
@@ -30,7 +30,7 @@ namespace lab {
 /// What a question is called in progress.txt: "ch05_streams:kernels_at_once".
 [[nodiscard]] std::string question_subject(const Chapter& chapter, const Question& question);
 
-/// Copies the starter to the answer's path.
+/// Copies the starter to the answer's path; the lines of its head that name the file name the copy.
 void copy_starter(const Course& course, const Exercise& exercise);
 
 /// Builds, runs and grades the answer, prints all of it, and notes the result. The exit code of `lab check`.

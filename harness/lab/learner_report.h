@@ -19,6 +19,7 @@ namespace lab {
 /// A name as it is shown: one line, and not endless. An Error if nothing is left of it.
 [[nodiscard]] std::string usable_name(const std::string& name);
 
+/// The report as it is handed in.
 [[nodiscard]] nlohmann::ordered_json to_json(const LearnerReport& report);
 
 /// A report read again. An Error says why the text is none: damaged, not a report, or of a newer lab.

@@ -26,29 +26,33 @@ std::string open_here(const Chapter& chapter) {
     return chapter.draft ? "open live; a draft" : "open live";
 }
 
+nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters, const Progress& progress) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const Chapter& chapter : chapters) {
+        nlohmann::ordered_json exercises = nlohmann::ordered_json::array();
+        for (const Exercise& e : chapter.exercises)
+            exercises.push_back({{"name", e.name},
+                                 {"title", e.programs.title},
+                                 {"minutes", e.minutes},
+                                 {"state", state_of(progress.exercise(e.programs.id))}});
+        all.push_back({{"chapter", chapter.id},
+                       {"title", chapter.title},
+                       {"minutes", chapter.minutes},
+                       {"needs", chapter.needs},
+                       {"draft", chapter.draft},
+                       {"here", open_here(chapter)},
+                       {"exercises", exercises}});
+    }
+    return all;
+}
+
 int list(bool json) {
     const Course course = Course::find();
     const std::vector<Chapter> chapters = course.chapters();
     if (chapters.empty()) throw Error("there is no chapter here: no folder ch*/ holds a chapter.toml");
     const Progress progress = progress_of(course);
     if (json) {
-        nlohmann::ordered_json all = nlohmann::ordered_json::array();
-        for (const Chapter& chapter : chapters) {
-            nlohmann::ordered_json exercises = nlohmann::ordered_json::array();
-            for (const Exercise& e : chapter.exercises)
-                exercises.push_back({{"name", e.name},
-                                     {"title", e.programs.title},
-                                     {"minutes", e.minutes},
-                                     {"state", state_of(progress.exercise(e.programs.id))}});
-            all.push_back({{"chapter", chapter.id},
-                           {"title", chapter.title},
-                           {"minutes", chapter.minutes},
-                           {"needs", chapter.needs},
-                           {"draft", chapter.draft},
-                           {"here", open_here(chapter)},
-                           {"exercises", exercises}});
-        }
-        print_json(all);
+        print_json(to_json(chapters, progress));
         return kFine;
     }
     using Align = Table::Align;

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <system_error>
 
-#include "core/text.h"
 #include "lab/command.h"
 
 namespace {
@@ -19,15 +18,10 @@ int complain(const lab::Session& session, const CLI::ParseError& problem, int ar
     if (problem.get_exit_code() == 0)
         return commands.empty() ? app.exit(problem)
                                 : lab::print_help(session.manuals, commands[0]->get_name());
-    std::vector<std::string> names;
-    for (const lab::Manual& manual : session.manuals)
-        if (!manual.hidden) names.push_back(manual.name);
     const std::string first = argc > 1 ? argv[1] : "";
-    const std::string near = lab::nearest(first, names);
     const bool unknown = commands.empty() && !first.empty() && first[0] != '-';
     if (unknown)
-        fmt::print(stderr, "there is no command '{}'{} ./lab help lists them.\n", lab::printable(first),
-                   near.empty() ? "." : fmt::format("; did you mean {}?", near));
+        fmt::print(stderr, "{}\n", lab::no_such_command(session.manuals, first));
     else
         fmt::print(stderr, "{}. ./lab {}--help lists the options.\n", problem.what(),
                    commands.empty() ? "" : commands[0]->get_name() + " ");

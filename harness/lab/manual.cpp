@@ -90,15 +90,10 @@ std::vector<Said> as_list(const std::vector<Option>& options) {
     return lines;
 }
 
-std::string cell(std::string text) {
-    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
-        text.insert(at, 1, '\\');
-    return text;
-}
-
 std::string markdown_table(const char* header, const std::vector<Said>& lines) {
     std::string text = fmt::format("| {} | |\n| --- | --- |\n", header);
-    for (const Said& line : lines) text += fmt::format("| `{}` | {} |\n", cell(line.what), cell(line.says));
+    for (const Said& line : lines)
+        text += fmt::format("| `{}` | {} |\n", markdown_cell(line.what), markdown_cell(line.says));
     return text + "\n";
 }
 

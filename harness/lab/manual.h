@@ -22,6 +22,7 @@ struct Option {
     bool required = false, repeated = false;
     bool behind_dashes = false;  ///< words that are not for lab: they stand behind --
 
+    /// A word has no dashes, a flag no value.
     [[nodiscard]] bool is_word() const { return name.rfind('-', 0) != 0; }
     [[nodiscard]] bool is_flag() const { return !is_word() && value.empty(); }
 };
@@ -31,6 +32,7 @@ struct Said {
     std::string what, says;
 };
 
+/// All that is said of a command.
 struct Manual {
     std::string name = {}, summary = {};
     std::string does = {};  ///< paragraphs, with an empty line between them

@@ -49,8 +49,7 @@ void print_question(const Chapter& chapter, const Question& question, std::size_
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
 }
 
-/// Where to look, in the GUI's words and with the two commands that show it without the GUI. Never the
-/// number.
+/// Where to look, in the GUI's words and with two commands that show it without the GUI. Never the number.
 void print_look(const Course& course, const Question& question, const QuizEvidence& evidence) {
     const std::string range = question.range ? fmt::format(" --range '{}'", *question.range) : "";
     const std::string file = course.shown(evidence.path);
@@ -62,8 +61,7 @@ void print_look(const Course& course, const Question& question, const QuizEviden
                paragraph(question.look, 3), file, range, file, range);
 }
 
-/// "id = answer" lines; empty lines and # comments are passed over. An Error names the line that is no
-/// answer.
+/// "id = answer" lines; empty lines and # comments are passed over. An Error names the line that is none.
 std::map<std::string, std::string> read_answers(const std::string& file, const Chapter& chapter) {
     std::map<std::string, std::string> answers;
     std::vector<std::string> ids;
@@ -198,6 +196,37 @@ std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
     return graded;
 }
 
+/// How many questions came to each result.
+struct Counts {
+    std::ptrdiff_t right = 0, wrong = 0, open = 0, not_here = 0;
+};
+
+Counts counts_of(const std::vector<Graded>& graded) {
+    const auto count = [&](Result result) {
+        return std::count_if(graded.begin(), graded.end(),
+                             [&](const Graded& g) { return g.result == result; });
+    };
+    return {count(Result::right), count(Result::wrong), count(Result::unanswered), count(Result::not_here)};
+}
+
+nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>& graded,
+                               const Counts& counts) {
+    nlohmann::ordered_json all{{"chapter", chapter.id},
+                               {"right", counts.right},
+                               {"wrong", counts.wrong},
+                               {"unanswered", counts.open},
+                               {"not_here", counts.not_here}};
+    all["questions"] = nlohmann::ordered_json::array();
+    for (const Graded& g : graded) {
+        nlohmann::ordered_json item{{"id", g.question->id},     {"asks", g.question->asks},
+                                    {"unit", g.question->unit}, {"choices", g.question->choices},
+                                    {"source", g.label},        {"result", to_string(g.result)}};
+        if (g.result == Result::wrong) item["look"] = g.question->look;
+        all["questions"].push_back(item);
+    }
+    return all;
+}
+
 int quiz(const std::string& name, const std::string& answers_file, bool json) {
     const Course course = Course::find();
     const Chapter chapter = course.chapter(name);
@@ -205,39 +234,21 @@ int quiz(const std::string& name, const std::string& answers_file, bool json) {
     std::optional<std::map<std::string, std::string>> answers;
     if (!answers_file.empty()) answers = read_answers(answers_file, chapter);
     const std::vector<Graded> graded = ask_all(course, chapter, answers ? &*answers : nullptr, json);
-    const auto count = [&](Result result) {
-        return std::count_if(graded.begin(), graded.end(),
-                             [&](const Graded& g) { return g.result == result; });
-    };
-    const auto right = count(Result::right), wrong = count(Result::wrong), open = count(Result::unanswered),
-               not_here = count(Result::not_here);
+    const Counts counts = counts_of(graded);
     if (json) {
-        nlohmann::ordered_json all{{"chapter", chapter.id},
-                                   {"right", right},
-                                   {"wrong", wrong},
-                                   {"unanswered", open},
-                                   {"not_here", not_here}};
-        all["questions"] = nlohmann::ordered_json::array();
-        for (const Graded& g : graded) {
-            nlohmann::ordered_json item{{"id", g.question->id},     {"asks", g.question->asks},
-                                        {"unit", g.question->unit}, {"choices", g.question->choices},
-                                        {"source", g.label},        {"result", to_string(g.result)}};
-            if (g.result == Result::wrong) item["look"] = g.question->look;
-            all["questions"].push_back(item);
-        }
-        print_json(all);
+        print_json(to_json(chapter, graded, counts));
     } else {
-        if (not_here < std::ssize(graded))
-            fmt::print("\n{} right, {} wrong, {} unanswered\n", right, wrong, open);
+        if (counts.not_here < std::ssize(graded))
+            fmt::print("\n{} right, {} wrong, {} unanswered\n", counts.right, counts.wrong, counts.open);
         print_not_here(chapter, graded);
-        if (not_here == 0 && !answers && !is_interactive())
+        if (counts.not_here == 0 && !answers && !is_interactive())
             fmt::print(
                 "to answer: ./lab quiz {} in a terminal, or --answers FILE with lines 'question = answer', "
                 "for example '{} = ...'\n",
                 chapter.short_id, chapter.quiz[0].id);
     }
-    if (wrong + open > 0) return kFindingFailed;
-    return not_here > 0 ? kNothingCouldRun : kFine;
+    if (counts.wrong + counts.open > 0) return kFindingFailed;
+    return counts.not_here > 0 ? kNothingCouldRun : kFine;
 }
 
 }  // namespace

@@ -46,8 +46,7 @@ std::vector<Wanted> programs_of(const Course& course, const Chapter& chapter, co
     return all;
 }
 
-/// ncu writes the program's folder into its report. A copy of the course here tells nothing about the
-/// machine.
+/// ncu writes the program's folder into its report. A copy of the course here tells nothing of the machine.
 const char* const kNamelessFolder = "/course";
 
 /// Puts the reports of a run beside its evidence, but for those that would weigh down the repository, or that
@@ -107,8 +106,7 @@ std::vector<Wanted> chosen_programs(const Course& course, const std::string& nam
     return wanted;
 }
 
-/// Leaves out what lacks a tool here, and says so; an Error if that is all of it. Returns how many are left
-/// out.
+/// Leaves out what lacks a tool here, and says so; an Error if that is all of it. Returns how many that are.
 int leave_out_impossible(std::vector<Wanted>& wanted) {
     std::string why;
     const auto left_out = std::erase_if(wanted, [&](const Wanted& w) {

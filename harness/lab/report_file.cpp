@@ -40,8 +40,9 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce) {
         label_ = source_label(evidence_->provenance(), !inside.empty() && inside.rfind("..", 0) != 0);
     }
     if (!evidence_->has_trace())
-        throw Error(
-            fmt::format("{} holds no trace of nsys: it was recorded where nsys was not installed", file));
+        throw Error(fmt::format("{} holds no trace: {}. Give the report of another recording.", file,
+                                evidence_->captured_nothing() ? "nsys captured nothing of this program"
+                                                              : "this program was recorded without nsys"));
 }
 
 }  // namespace lab

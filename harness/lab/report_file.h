@@ -15,12 +15,14 @@ namespace lab {
 [[nodiscard]] Option report_word();
 [[nodiscard]] Option range_option();
 
+/// An opened report. What was made to open it goes with it.
 class ReportFile {
   public:
-    /// The export of an .nsys-rep is made in a temporary folder: nsys would silently take an old .sqlite
-    /// beside it.
+    /// An .nsys-rep is exported to a temporary folder: nsys would silently take an old .sqlite beside it. An
+    /// Error says why the file is of no use.
     ReportFile(const std::string& file, const Announce& announce);
 
+    /// Opened, with a trace.
     [[nodiscard]] const Evidence& evidence() const { return *evidence_; }
 
     /// Where the numbers are from: "recorded · ..." with the course, "live · ..." here; "" of a report that

@@ -2,13 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
 #include "core/table.h"
 #include "core/terminal.h"
-#include "core/text.h"
 #include "course/case_evidence.h"
 #include "draw/palette.h"
 #include "draw/roofline_svg.h"
@@ -33,10 +31,6 @@ Sides sides_of(const Case& both) {
     return {both.programs[0].name.c_str(), both.programs[1].name.c_str()};
 }
 
-std::string with_unit(const std::string& text, const std::string& unit) {
-    return unit.empty() || unit == "share" ? text : text + " " + unit;
-}
-
 std::string expected_of(const Case& both, const Finding& finding) {
     if (finding.quotient) return both.text_of(*finding.quotient);
     return finding.asserted() ? finding.expect[0]->text + "  |  " + finding.expect[1]->text
@@ -50,8 +44,8 @@ void print_findings(const Case& both, const std::vector<FindingRow>& rows) {
                 {Align::left, Align::right, Align::right, Align::left, Align::left});
     for (const FindingRow& row : rows) {
         const Finding& f = *row.finding;
-        table.add({both.said_by(f), with_unit(row.sides[0].measured.text(), f.unit),
-                   with_unit(row.sides[1].measured.text(), f.unit), expected_of(both, f),
+        table.add({both.said_by(f), row.sides[0].measured.text_in(f.unit),
+                   row.sides[1].measured.text_in(f.unit), expected_of(both, f),
                    f.asserted() ? verdict_mark(row.verdict) : ""});
     }
     fmt::print("{}", table.text(2, table_columns()));
@@ -95,7 +89,7 @@ void print_companion(const CompanionRun& run) {
                 {Align::left, Align::right, Align::left, Align::left});
     for (const FindingRow& row : run.rows) {
         const Finding& f = *row.finding;
-        table.add({f.says, with_unit(row.sides[0].measured.text(), f.unit),
+        table.add({f.says, row.sides[0].measured.text_in(f.unit),
                    f.asserted() ? f.expect[0]->text : "shown, not asserted",
                    f.asserted() ? verdict_mark(row.verdict) : ""});
     }
@@ -158,38 +152,33 @@ std::string next_step(const Course::Chosen& chosen) {
     return fmt::format("{}/README.md explains what you see", chapter.folder.string());
 }
 
-int run_case(const RunOptions& options) {
-    const Course course = Course::find();
-    const Course::Chosen chosen = course.choose(options.name);
-    const Case& both = chosen.programs();
-    const Source source = options.live ? Source::live : options.recorded ? Source::recorded : Source::best;
-    const CaseEvidence evidence = obtain(course, both, source, announce_to_terminal);
-    const std::vector<FindingRow> rows = judge_case(both, evidence.sides[0], evidence.sides[1]);
-    const Sides sides = sides_of(both);
-    std::vector<CompanionRun> companions = companions_of(course, chosen, evidence.live);
-    Verdict worst = worst_of(rows);
-    if (!chosen.exercise)
-        for (const CompanionRun& run : companions)
-            worst = worse(worst, run.evidence ? worst_of(run.rows) : Verdict::not_run);
-    const int exit_code = exit_code_of(worst);
-    if (options.json) {
-        nlohmann::ordered_json json{{"chapter", chosen.chapter.id}};
-        if (chosen.exercise) json["exercise"] = chosen.exercise->name;
-        json["source"] = evidence.live ? "live" : "recorded";
-        const auto gpu_name = evidence.sides[0].provenance().find("gpu");
-        json["gpu"] = gpu_name == evidence.sides[0].provenance().end() ? "unknown" : gpu_name->second;
-        json["label"] = evidence.label;
-        json["findings"] = to_json(rows, sides);
-        for (const CompanionRun& run : companions) json["companions"].push_back(to_json(run));
-        const RooflineOrReason under = roofline_under(course, chosen, companions, evidence.live);
-        if (under.roofline) json["roofline"] = to_json(*under.roofline);
-        print_json(json);
-        return exit_code;
-    }
-    fmt::print("{}  {}\n{}\n", bold(both.id), both.title, evidence.label);
-    if (!evidence.note.empty()) fmt::print("({})\n", evidence.note);
-    fmt::print("\n");
-    print_findings(both, rows);
+/// All that was found about what is asked for.
+struct Found {
+    const Course& course;
+    const Course::Chosen& chosen;
+    CaseEvidence evidence;
+    std::vector<FindingRow> rows;
+    std::vector<CompanionRun> companions;
+};
+
+void print_found_as_json(Found& found) {
+    const CaseEvidence& evidence = found.evidence;
+    nlohmann::ordered_json json{{"chapter", found.chosen.chapter.id}};
+    if (found.chosen.exercise) json["exercise"] = found.chosen.exercise->name;
+    json["source"] = evidence.live ? "live" : "recorded";
+    const std::string gpu_name = value_of(evidence.sides[0].provenance(), "gpu");
+    json["gpu"] = gpu_name.empty() ? "unknown" : gpu_name;
+    json["label"] = evidence.label;
+    json["findings"] = to_json(found.rows, sides_of(found.chosen.programs()));
+    for (const CompanionRun& run : found.companions) json["companions"].push_back(to_json(run));
+    const RooflineOrReason under =
+        roofline_under(found.course, found.chosen, found.companions, evidence.live);
+    if (under.roofline) json["roofline"] = to_json(*under.roofline);
+    print_json(json);
+}
+
+/// Both timelines, and where they are as a picture and as reports.
+void print_pictures(const Course& course, const Case& both, const CaseEvidence& evidence) {
     const std::vector<Timeline> timelines = timelines_of(both, evidence);
     print_timelines(timelines);
     const fs::path picture = course.build_folder() / "figures" / (both.id + ".svg");
@@ -199,16 +188,43 @@ int run_case(const RunOptions& options) {
     } catch (const Error& problem) {
         fmt::print("\npicture  none: {}\n", problem.what());
     }
-    for (std::size_t side = 0; side < 2; ++side)
-        if (!evidence.reports[side].empty())
-            fmt::print("report   {}  (nsys-ui opens it)\n", course.shown(evidence.reports[side]));
-    if (!chosen.exercise)
-        for (const CompanionRun& run : companions) print_companion(run);
-    const RooflineOrReason under = roofline_under(course, chosen, companions, evidence.live);
-    if (under.roofline) print_roofline(course, *under.roofline, both.id);
+    for (const fs::path& report : evidence.reports)
+        if (!report.empty()) fmt::print("report   {}  (nsys-ui opens it)\n", course.shown(report));
+}
+
+void print_found(Found& found) {
+    const Case& both = found.chosen.programs();
+    fmt::print("{}  {}\n{}\n", bold(both.id), both.title, found.evidence.label);
+    if (!found.evidence.note.empty()) fmt::print("({})\n", found.evidence.note);
+    fmt::print("\n");
+    print_findings(both, found.rows);
+    print_pictures(found.course, both, found.evidence);
+    if (!found.chosen.exercise)
+        for (const CompanionRun& run : found.companions) print_companion(run);
+    const RooflineOrReason under =
+        roofline_under(found.course, found.chosen, found.companions, found.evidence.live);
+    if (under.roofline) print_roofline(found.course, *under.roofline, both.id);
     if (!under.missing.empty()) fmt::print("\nroofline none: {}\n", under.missing);
-    fmt::print("next     {}\n", next_step(chosen));
-    return exit_code;
+    fmt::print("next     {}\n", next_step(found.chosen));
+}
+
+int run_case(const RunOptions& options) {
+    const Course course = Course::find();
+    const Course::Chosen chosen = course.choose(options.name);
+    const Case& both = chosen.programs();
+    const Source source = options.live ? Source::live : options.recorded ? Source::recorded : Source::best;
+    Found found{course, chosen, obtain(course, both, source, announce_to_terminal), {}, {}};
+    found.rows = judge_case(both, found.evidence.sides[0], found.evidence.sides[1]);
+    found.companions = companions_of(course, chosen, found.evidence.live);
+    Verdict worst = worst_of(found.rows);
+    if (!chosen.exercise)
+        for (const CompanionRun& run : found.companions)
+            worst = worse(worst, run.evidence ? worst_of(run.rows) : Verdict::not_run);
+    if (options.json)
+        print_found_as_json(found);
+    else
+        print_found(found);
+    return exit_code_of(worst);
 }
 
 }  // namespace

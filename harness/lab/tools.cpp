@@ -1,5 +1,4 @@
-// lab nsys|ncu|sanitize PROGRAM: one tool on one program, its command line shown and its own output passed
-// on.
+// lab nsys|ncu|sanitize PROGRAM: one tool on one program, its command line shown and its output passed on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "course/recorder.h"
+#include "evidence/sanitizer_report.h"
 #include "evidence/tools.h"
 #include "lab/command.h"
 
@@ -49,9 +49,9 @@ struct ToolRequest {
     std::vector<std::string> arguments;
 };
 
-fs::path binary_for(const Course& course, const ToolRequest& request, const std::optional<fs::path>& tool,
+/// The program built, where there is a GPU and the tool to run it under.
+fs::path binary_for(const Course& course, const Program& program, const std::optional<fs::path>& tool,
                     const char* tool_name) {
-    const Program program = program_by_name(course, request.program);
     if (!gpu())
         throw Error("there is no NVIDIA GPU here, so nothing can be run. ./lab doctor says more.",
                     kNothingCouldRun);
@@ -97,10 +97,10 @@ Program recorded_as(const Program& program, const std::string& name) {
 
 int run_nsys(const ToolRequest& request) {
     const Course course = Course::find();
-    const fs::path binary = binary_for(course, request, nsys(), "nsys");
+    const Program program = recorded_as(program_by_name(course, request.program), request.recording);
+    const fs::path binary = binary_for(course, program, nsys(), "nsys");
     const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".nsys-rep");
     fs::create_directories(report.parent_path());
-    const Program program = recorded_as(program_by_name(course, request.program), request.recording);
     const int code = show(nsys_command(*nsys(), report, program, true), binary, request.arguments);
     fmt::print("report   {}\nnext     ./lab analyze {}\n", course.shown(report), course.shown(report));
     return code;
@@ -108,7 +108,7 @@ int run_nsys(const ToolRequest& request) {
 
 int run_ncu(const ToolRequest& request) {
     const Course course = Course::find();
-    const fs::path binary = binary_for(course, request, ncu(), "ncu");
+    const fs::path binary = binary_for(course, program_by_name(course, request.program), ncu(), "ncu");
     const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".ncu-rep");
     fs::create_directories(report.parent_path());
     const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
@@ -120,11 +120,10 @@ int run_ncu(const ToolRequest& request) {
 
 int run_sanitize(const ToolRequest& request) {
     const Course course = Course::find();
-    const fs::path binary = binary_for(course, request, compute_sanitizer(), "compute-sanitizer");
-    std::vector<std::string> arguments = request.arguments;
-    if (arguments.empty() && request.program.find(".cu") == std::string::npos)
-        arguments = program_by_name(course, request.program).check_arguments;
-    return show(sanitizer_command(*compute_sanitizer(), request.tool), binary, arguments);
+    const Program program = program_by_name(course, request.program);
+    const fs::path binary = binary_for(course, program, compute_sanitizer(), "compute-sanitizer");
+    return show(sanitizer_command(*compute_sanitizer(), request.tool), binary,
+                request.arguments.empty() ? program.check_arguments : request.arguments);
 }
 
 }  // namespace
@@ -185,7 +184,7 @@ void add_tools(Session& session) {
           .text = "what it looks for",
           .value = "TOOL",
           .otherwise = "memcheck",
-          .choices = {"memcheck", "racecheck", "initcheck", "synccheck"}}},
+          .choices = {kSanitizerTools.begin(), kSanitizerTools.end()}}},
         run_sanitize);
 }
 

@@ -33,11 +33,13 @@ struct Verified {
 /// By the chapter's folder.
 using Verification = std::map<std::string, Verified>;
 
+/// docs/verification.json
 [[nodiscard]] fs::path verification_file(const Course& course);
 
 /// Empty if the file is not there. An Error names a file that cannot be read, and the place in it.
 [[nodiscard]] Verification read_verification(const fs::path& file);
 
+/// Writes the file whole or not at all.
 void write_verification(const Verification& verification, const fs::path& file);
 
 /// The programs of a chapter that are not what was verified: changed, new or gone.

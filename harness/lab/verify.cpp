@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -100,8 +99,7 @@ struct SanitizerRun {
 };
 
 /// The second program of a case is right, so all tools find it clean. The first one's fault is the lesson: if
-/// findings ask the sanitizer about it they have the say; if not, it is clean but for what the chapter
-/// states.
+/// findings ask the sanitizer about it they have the say; if not, only what the chapter states is reported.
 std::vector<SanitizerRun> sanitizer_runs(const Case& both) {
     std::vector<SanitizerRun> runs;
     for (const char* tool : kSanitizerTools) {

@@ -76,9 +76,11 @@ TEST_CASE("course: a case is the pair, or an exercise by name or number") {
     const SmallCourse small;
     CHECK(small.chosen("5") == "ch05_streams");
     CHECK(small.course.choose("5").exercise == nullptr);
-    for (const char* name : {"5/2", "ch05/priority", "ch05_streams/2_priority"})
+    CHECK(small.chosen("ch05_streams/") == "ch05_streams");  // as a shell completes a folder
+    for (const char* name :
+         {"5/2", "ch05/priority", "ch05_streams/2_priority", "work/ch05_streams/2_priority/"})
         CHECK(small.chosen(name) == "ch05_streams/priority");
-    for (const char* name : {"5/", "5/3", "5/0", "5/1_priority", "5/pipeline/x", "/1", ""}) {
+    for (const char* name : {"5/3", "5/0", "5/1_priority", "5/pipeline/x", "/1", "/", ""}) {
         CAPTURE(name);
         CHECK_THROWS_AS((void)small.course.choose(name), Error);
     }

@@ -90,6 +90,16 @@ TEST_CASE("values go in as they are") {
     }
 }
 
+TEST_CASE("a value that SQLite does not take is an error, and not NULL") {
+    const TemporaryFolder folder;
+    const Database made = Database::create(folder.path() / "made.sqlite");
+    made.execute("CREATE TABLE t (a)");
+    sqlite3_limit(made.handle(), SQLITE_LIMIT_LENGTH, 1000);
+    Statement row = made.prepare("INSERT INTO t VALUES (?1)");
+    CHECK_THROWS_WITH_AS(row.bind(1, std::string(2000, 'x')), doctest::Contains("too big"), Error);
+    CHECK_THROWS_AS(row.bind(2, int64_t{1}), Error);  // there is no such parameter
+}
+
 TEST_CASE("values read as a person writes them") {
     CHECK(to_text(Value()) == "none");
     CHECK(to_text(Value(int64_t{-4})) == "-4");

@@ -210,6 +210,14 @@ TEST_CASE("findings: a metric of ncu is asked by name") {
               .verdict == Verdict::fail);
 }
 
+TEST_CASE("findings: a value has its unit behind it, a share needs none, and what is missing has none") {
+    CHECK(Measured{12.5, "", true}.text_in("ms") == "12.5 ms");
+    CHECK(Measured{12.5, "", true}.text_in("") == "12.5");
+    CHECK(Measured{0.5, "", true}.text_in("share") == "0.5");
+    CHECK(Measured{}.text_in("ms") == "nothing");
+    CHECK(Measured{std::nullopt, "", false}.text_in("ms") == "not run");
+}
+
 TEST_CASE("findings: the worse verdict of two counts") {
     const Verdict in_order[] = {Verdict::fail, Verdict::inconclusive, Verdict::not_run, Verdict::pass};
     for (int i = 0; i < 4; ++i)

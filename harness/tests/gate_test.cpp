@@ -289,5 +289,6 @@ TEST_CASE("the number of pairs that might do grows with the square of the width"
     open.interval.high = std::pow(1 + kThreshold, 3.9);
     CHECK(pairs_that_might_do(open, 30, kThreshold) == 460);  // 30 * 3.9^2 = 456.3
     open.interval.high = 1 + kThreshold;
-    CHECK(pairs_that_might_do(open, 30, kThreshold) == 60);  // at least twice as many
+    CHECK(pairs_that_might_do(open, 30, kThreshold) == 60);         // at least twice as many
+    CHECK(pairs_that_might_do(open, 30, 1e-300) == 1'000'000'000);  // no number of pairs would do
 }

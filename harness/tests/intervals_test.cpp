@@ -49,6 +49,19 @@ Intervals random_intervals(std::mt19937& random) {
 
 }  // namespace
 
+TEST_CASE("a merged list contains the points that its intervals cover") {
+    std::mt19937 random(5);
+    for (int round = 0; round < 200; ++round) {
+        const Intervals merged = merge(random_intervals(random));
+        const Depth depth = depth_of(merged);
+        for (int64_t t = 0; t < kLast; ++t)
+            CHECK(contains(merged, t) == (depth[static_cast<std::size_t>(t)] > 0));
+    }
+    CHECK_FALSE(contains({}, 0));
+    CHECK_FALSE(contains({{2, 4}}, -1));
+    CHECK_FALSE(contains({{2, 4}}, 4));
+}
+
 TEST_CASE("merging joins what touches and drops what is empty") {
     CHECK(merge({}).empty());
     CHECK(merge({{5, 5}, {9, 3}}).empty());

@@ -53,6 +53,10 @@ in_bash() {
     check 'a flag is no word' grep -qx ch05 <<<"$out"
     tab sanitize ch05/fixed --tool ''
     offers 'initcheck memcheck racecheck synccheck'
+    tab sanitize --tool=racecheck ch05/fi
+    offers 'ch05/fixed'
+    tab sanitize --tool = racecheck ch05/fi
+    offers 'ch05/fixed'
     tab sanitize ch05/missing_event/st
     offers 'ch05/missing_event/starter'
     tab completion ''

@@ -1,6 +1,7 @@
 #include "core/parallel.h"
 
 #include <doctest/doctest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
@@ -32,6 +33,18 @@ TEST_CASE("parallel: two workers work at the same time") {
         while (inside < 2 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
         CHECK(inside == 2);
     });
+}
+
+TEST_CASE("parallel: where no further thread can be had, the one there is does all the work") {
+    pthread_attr_t usual, endless;
+    REQUIRE(pthread_getattr_default_np(&usual) == 0);
+    REQUIRE(pthread_getattr_default_np(&endless) == 0);
+    REQUIRE(pthread_attr_setstacksize(&endless, std::size_t{1} << 50) == 0);  // no machine has such a stack
+    REQUIRE(pthread_setattr_default_np(&endless) == 0);
+    int done = 0;
+    for_each_in_parallel(9, 3, [&](std::size_t) { ++done; });
+    REQUIRE(pthread_setattr_default_np(&usual) == 0);
+    CHECK(done == 9);
 }
 
 TEST_CASE("parallel: an exception waits until all parts are done, and the first by number is thrown") {

@@ -180,6 +180,12 @@ TEST_CASE("a program is found in PATH, a folder or a text is not") {
     CHECK_FALSE(find_program("a-folder"));
     CHECK_FALSE(find_program("a-text"));
     CHECK_FALSE(find_program("no-such-program"));
+    // Relative to where we are, and found from where it runs all the same.
+    const std::string relative = folder.path().lexically_relative(fs::current_path()).string();
+    ::setenv("PATH", relative.c_str(), 1);
+    REQUIRE(find_program("a-program"));
+    CHECK(find_program("a-program")->is_absolute());
+    CHECK(fs::equivalent(*find_program("a-program"), folder.path() / "a-program"));
     ::setenv("PATH", before.c_str(), 1);
     CHECK(find_program("sh"));
 }

@@ -158,6 +158,24 @@ TEST_CASE("recordings: a report's kernels are counted beside it") {
     CHECK(number(measure(some, "SELECT kernels + 10 * reports FROM NSYS_RUN", "", std::nullopt)) == 14);
 }
 
+TEST_CASE("recordings: a program that floods its output is recorded all the same, with the first of it") {
+    const TemporaryFolder folder;
+    const fs::path binary = folder.path() / "program", evidence = folder.path() / "evidence.sqlite";
+    write_file(binary, "#!/bin/sh\necho first\nhead -c 70000000 /dev/zero | tr '\\0' x\nexit 1\n");
+    fs::permissions(binary, fs::perms::owner_all);
+    write_file(binary.string() + ".built", "0123 sm_90");
+    Program program;
+    program.source = "program.cu";
+    program.traced = false;
+    const RunRecord run =
+        record_program(program, binary, {folder.path() / "run.nsys-rep"}, [](const std::string&) {});
+    CHECK(run.exit_code == 1);
+    CHECK(run.out.rfind("first\n", 0) == 0);
+    Recorded recorded;
+    recorded.run = run;
+    (void)recorded.of_export(kernels_of(1));  // SQLite takes less of one value where an export is read
+}
+
 TEST_CASE("comparisons: the quotient of both programs is judged, with its margin") {
     Recorded recorded;
     const Evidence slow = recorded.of_export(kernels_of(2, 40)), fast = recorded.of_export(kernels_of(2, 10));
@@ -183,6 +201,7 @@ TEST_CASE("comparisons: a side without a value decides, and nothing is divided b
     both.findings = {compares_as(0, ">= 1")};
     CHECK(judge_case(both, not_run, some)[0].verdict == Verdict::not_run);
     CHECK(judge_case(both, some, not_run)[0].verdict == Verdict::not_run);
+    CHECK(judge_case(both, some, not_run)[0].quotient->measured.text() == "not run");
     both.findings[0].sql = "SELECT COUNT(*) - 1 FROM kernels";
     const FindingRow nothing = judge_case(both, some, some)[0];
     CHECK(nothing.verdict == Verdict::fail);

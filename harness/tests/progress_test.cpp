@@ -1,0 +1,42 @@
+#include "course/progress.h"
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+using namespace lab;
+
+TEST_CASE("progress: what has been done is read off the lines, and others are passed over") {
+    const TemporaryFolder folder;
+    const fs::path file = folder.path() / "work/progress.txt";
+    const Progress progress(file);
+    CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "not started");
+    CHECK(progress.last_activity().empty());
+    progress.add(Step::started, "ch05/x");
+    progress.add(Step::failed, "ch05/x", {"streams_used", "answer"});
+    progress.add(Step::hint, "ch05/x");
+    write_file(file, read_file(file) + "no line of ours\n2026-01-01T00:00:00Z passed ch05/x and more");
+    const Done done = progress.exercise("ch05/x");
+    CHECK(std::string(state_of(done)) == "tried");
+    CHECK(done.failed == std::vector<std::string>{"streams_used", "answer"});
+    CHECK(done.hints == 1);
+    progress.add(Step::passed, "ch05/x");  // behind a line without its end
+    CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "passed");
+    CHECK(progress.exercise("ch05/x").checks == 2);
+    CHECK(progress.exercise("ch05/x").failed.empty());
+    CHECK(progress.exercise("ch05/y").checks == 0);
+}
+
+TEST_CASE("progress: a file that cannot be written is named, with the reason") {
+    if (!fs::is_directory("/sys/kernel")) return;
+    // Nobody may make a file there. It is not missing, so "No such file" would be no reason.
+    try {
+        Progress("/sys/kernel/progress.txt").add(Step::started, "ch05/x");
+        FAIL("it was written");
+    } catch (const Error& problem) {
+        const std::string said = problem.what();
+        CHECK(said.find("cannot write /sys/kernel/progress.txt: ") == 0);
+        CHECK(said.find("No such file") == std::string::npos);
+    }
+}
