@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/error.h"
 #include "core/table.h"
@@ -105,6 +106,24 @@ std::string counted(const Verified& verified) {
                        number(Verdict::fail) + number(Verdict::inconclusive), number(Verdict::not_run));
 }
 
+/// The findings that are asserted today and were not asked then: "ch06_graphs/recapture waits".
+std::vector<std::string> findings_since(const Chapter& chapter, const Verified& verified) {
+    std::set<std::string> then;
+    for (const Claim& claim : of_kind(verified, Claim::Kind::finding))
+        then.insert(claim.subject + " " + claim.what);
+    std::vector<std::string> since;
+    const auto look = [&](const std::string& subject, const std::vector<Finding>& findings) {
+        for (const Finding& finding : findings)
+            if (const std::string name = subject + " " + finding.id; finding.asserted() && !then.count(name))
+                since.push_back(name);
+    };
+    look(chapter.pair.id, chapter.pair.findings);
+    for (const Companion& companion : chapter.companions)
+        look(fmt::format("{}/{}", chapter.id, companion.program.name), companion.findings);
+    for (const Exercise& exercise : chapter.exercises) look(exercise.programs.id, exercise.programs.findings);
+    return since;
+}
+
 std::string section_of(const Course& course, const Chapter& chapter, const Verified* verified) {
     std::string text = fmt::format("## {}\n\n", chapter.id);
     if (!verified)
@@ -114,6 +133,8 @@ std::string section_of(const Course& course, const Chapter& chapter, const Verif
     text += fmt::format("**{}.**\n*{}*\n", counted(*verified), label);
     if (const auto changed = changed_since(course, chapter, *verified); !changed.empty())
         text += fmt::format("\n**Stale**: since then {} changed.\n", join(changed, ", "));
+    if (const auto since = findings_since(chapter, *verified); !since.empty())
+        text += fmt::format("\n**Not verified yet**, since it came later: {}.\n", join(since, ", "));
     for (const std::string& table :
          {findings_table(*verified), clean_table(*verified), rejected_table(*verified)})
         text += "\n" + table;

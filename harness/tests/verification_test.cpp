@@ -71,6 +71,16 @@ TEST_CASE("verification: the page counts, tells where it is from, and has a line
     CHECK(has(page, "| wrong/lost.cu | is rejected for answer | pass |"));
 }
 
+TEST_CASE("verification: a finding that came later is named") {
+    const std::string page = Kept().page();
+    const std::size_t at = page.find("**Not verified yet**, since it came later: ");
+    REQUIRE(at != std::string::npos);
+    const std::string line = page.substr(at, page.find('\n', at) - at);
+    CAPTURE(line);
+    CHECK(has(line, "ch05_streams kernel_concurrency"));
+    CHECK_FALSE(has(line, "ch05_streams streams_used"));
+}
+
 TEST_CASE("verification: programs that changed, came or went make it stale") {
     const std::string page = Kept().page();
     CAPTURE(page);
