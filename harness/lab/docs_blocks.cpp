@@ -262,13 +262,34 @@ std::string headline(const Course& course, const Chapter& chapter) {
                        measured(1).text_in(finding->unit), evidence.sides[0].provenance().at("gpu"));
 }
 
+/// What the pair's evidence looks like: the chapter's roofline or timeline, small; else the first line that a
+/// sanitizer says of the buggy program.
+std::string glimpse(const Course& course, const Chapter& chapter, const fs::path& file) {
+    for (const char* picture : {"roofline.svg", "timeline.svg"}) {
+        const fs::path path = course.root() / chapter.folder / picture;
+        if (!fs::exists(path)) continue;
+        const std::string shown = path.lexically_relative(file.parent_path()).string();
+        return fmt::format("<br><a href=\"{0}\"><img src=\"{0}\" width=\"220\" alt=\"{1}\"></a>", shown,
+                           chapter.title);
+    }
+    const auto& programs = chapter.pair.programs;
+    if (programs[0].sanitizers.empty() || lacks_evidence(course, chapter, {programs.begin(), programs.end()}))
+        return "";
+    const Evidence evidence = open_recorded(course, programs[0]);
+    Statement row = evidence.database().prepare("SELECT text FROM SANITIZER_REPORTS ORDER BY id LIMIT 1");
+    if (!row.next()) return "";
+    const std::string first = split(row.text(0), '\n').front();
+    return fmt::format("<br>`{}`", trim(first.substr(first.find_first_not_of("= "))));
+}
+
 std::string chapter_table(const Course& course, const fs::path& file) {
     Table table({"chapter", "case", "on the GPU, buggy → fixed", "minutes"},
                 {Table::Align::left, Table::Align::left, Table::Align::left, Table::Align::right});
     for (const Chapter& chapter : course.chapters()) {
         const fs::path link =
             (course.root() / chapter.folder / "README.md").lexically_relative(file.parent_path());
-        table.add({fmt::format("[{}]({}){}", chapter.id, link.string(), chapter.draft ? " (a draft)" : ""),
+        table.add({fmt::format("[{}]({}){}{}", chapter.id, link.string(), chapter.draft ? " (a draft)" : "",
+                               glimpse(course, chapter, file)),
                    fmt::format("**{}{}** {}", chapter.title, ends_a_sentence(chapter.title) ? "" : ".",
                                chapter.question),
                    headline(course, chapter),

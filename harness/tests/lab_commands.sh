@@ -207,7 +207,7 @@ docs() {
     try docs --check
     exits 0
     printf '# Planted\n\n<!-- measured: pair -->\nold numbers\n<!-- /measured -->\n' >"$page"
-    printf '\n<!-- diff: buggy.cu fixed.cu -->\n<!-- /diff -->\n' >>"$page"
+    printf '\n<!-- diff: buggy.cu fixed.cu -->\n<!-- /diff -->\n<!-- chapters: -->\n<!-- /chapters -->\n' >>"$page"
     try docs --check
     exits 1
     prints "$page is not up to date"
@@ -219,6 +219,8 @@ docs() {
     check 'fills in the findings' contains "$text" 'streams that carry kernels'
     check 'says where they are from' contains "$text" 'recorded · NVIDIA H200'
     check 'shows what differs' contains "$text" '+++ fixed.cu'
+    check 'shows a chapter small' contains "$text" '<img src="timeline.svg" width="220"'
+    check 'or in words of the sanitizer' contains "$text" '`Invalid __global__ read of size 4 bytes`'
     check 'takes the old numbers out' lacks "$text" 'old numbers'
     try docs --check
     exits 0
