@@ -128,7 +128,7 @@ Asked asked_by(const std::string& sql, const std::string& metric, const std::opt
 }
 
 Asked asked_by(const Case& both) {
-    Asked all{.reports = !both.first_reports.empty()};
+    Asked all;
     for (const Finding& finding : both.findings) {
         const Asked asked = asked_by(finding.sql, finding.metric, finding.range);
         all.trace = all.trace || asked.trace;

@@ -38,7 +38,7 @@ struct Asked {
 [[nodiscard]] Asked asked_by(const std::string& sql, const std::string& metric,
                              const std::optional<std::string>& range);
 
-/// What any finding of a case asks, with the reports that are its lesson.
+/// What any finding of a case asks.
 [[nodiscard]] Asked asked_by(const Case& both);
 
 /// Can only a recording of nsys answer it? Other findings are about the program's output, ncu or a sanitizer.

@@ -112,6 +112,7 @@ run_recorded() {
 
 run_shows_what_tools_said() {
     topic='run, what the tools said'
+    local name
     try run ch04 --recorded
     exits 0
     prints 'memcheck says 2 times:'
@@ -135,9 +136,11 @@ run_shows_what_tools_said() {
     try run ch03/strided_access --recorded
     prints_no 'GPU idle'
     prints_no 'check report'
-    try run ch05 --recorded
-    prints_no 'check report'
-    prints_no 'further '
+    for name in ch05 ch01/silent_failure; do
+        try run "$name" --recorded
+        prints_no 'check report'
+        prints_no 'further  ./lab'
+    done
 }
 
 run_without_gpu() {
@@ -362,4 +365,5 @@ figures() {
     rm "$page" ch05_streams/planted.svg ch05_streams/exercises/5_priority/timeline.svg
 }
 
-run_parts help_and_usage names list_and_report run_recorded run_shows_what_tools_said run_without_gpu colour analyze timeline docs drafts figures
+run_parts help_and_usage names list_and_report run_recorded run_shows_what_tools_said run_without_gpu colour analyze \
+    timeline docs drafts figures

@@ -50,7 +50,8 @@ start_without_gpu() {
     prints 'It was not run: there is no NVIDIA GPU here'
     prints 'streams that carry work: >= 2'
     prints './lab quiz ch05 works here'
-    prints './lab analyze ch05_streams/evidence/h200/vector_add_pipeline.starter.sqlite shows more of the starter: where its'
+    prints './lab analyze ch05_streams/evidence/h200/vector_add_pipeline.starter.sqlite shows more of the starter: '
+    prints 'more of the starter: where its time went'
     prints 'it is still the starter'
     prints_no 'passed'
     try report
