@@ -9,6 +9,15 @@ namespace lab {
 Table::Table(std::vector<std::string> header, std::vector<Align> align)
     : header_(std::move(header)), align_(std::move(align)) {}
 
+/// A cell in lines of at most `width` columns, each with the spaces that the cell begins with.
+static std::vector<std::string> broken(const std::string& cell, std::size_t width) {
+    if (display_width(cell) <= width) return {cell};
+    const std::string spaces(std::min(cell.find_first_not_of(' '), width - 1), ' ');
+    std::vector<std::string> lines = wrapped(trim(cell), width - spaces.size());
+    for (std::string& line : lines) line.insert(0, spaces);
+    return lines;
+}
+
 void Table::add(std::vector<std::string> row) {
     row.resize(header_.size());
     rows_.push_back(std::move(row));
@@ -55,10 +64,13 @@ std::string Table::text(int indent, int columns) const {
     }
     line(rule);
     for (auto row : rows_) {
-        const bool fits = display_width(row[0]) <= width[0];
-        const std::vector<std::string> first = fits ? std::vector{row[0]} : wrapped(row[0], width[0]);
+        const std::vector<std::string> first = broken(row[0], width[0]);
         for (std::size_t i = 0; i + 1 < first.size(); ++i) line({first[i]});
         row[0] = first.back();
+        if (display_width(row[0]) > width[0]) {  // a long word: the other cells stand below it
+            line({row[0]});
+            row[0].clear();
+        }
         line(row);
     }
     return out;

@@ -19,7 +19,7 @@ class Table {
     [[nodiscard]] bool empty() const { return rows_.empty(); }
 
     /// Lines of text, each indented by `indent` spaces. Where they would be wider than `columns`, the cells
-    /// of the first column are broken into lines; 0 is as wide as it takes.
+    /// of the first column are broken into lines, between words; 0 is as wide as it takes.
     [[nodiscard]] std::string text(int indent = 2, int columns = 0) const;
 
     /// The same table in Markdown.

@@ -20,12 +20,20 @@ namespace {
 
 constexpr std::chrono::seconds kCompilerLimit{300};
 
-/// A compiler's first complaints: the rest mostly follow from them.
+/// Does the linker say it? Of what it complains of, only the line behind the last one says "error".
+bool is_of_linker(const std::string& line) {
+    const std::string program = fs::path(line.substr(0, line.find(':'))).filename().string();
+    return program == "ld" || program.rfind("ld.", 0) == 0 || program.ends_with("-ld");
+}
+
+/// A compiler's first complaints, or its linker's: the rest mostly follow from them.
 std::string first_errors(const std::string& text) {
     constexpr std::size_t kMostLines = 20;
     const std::vector<std::string> lines = split(trim(text), '\n');
     std::size_t first = 0;
-    while (first < lines.size() && lines[first].find("error") == std::string::npos) ++first;
+    while (first < lines.size() && lines[first].find("error") == std::string::npos &&
+           !is_of_linker(lines[first]))
+        ++first;
     if (first == lines.size()) first = 0;
     std::string shown;
     for (std::size_t i = first; i < std::min(lines.size(), first + kMostLines); ++i)

@@ -10,14 +10,16 @@ namespace lab {
 
 namespace {
 
-/// The evidence of both programs with its label, and the reports that lie beside the evidence.
-CaseEvidence with_reports(std::array<Evidence, 2> sides, bool live, const std::array<fs::path, 2>& paths) {
-    CaseEvidence result{.sides = std::move(sides), .live = live, .label = "", .note = "", .reports = {}};
+/// The evidence of both programs with its label, where it lies, and the reports that lie beside it.
+CaseEvidence with_reports(std::array<Evidence, 2> sides, bool live, const std::array<fs::path, 2>& files) {
+    CaseEvidence result{
+        .sides = std::move(sides), .live = live, .label = "", .note = "", .files = files, .reports = {}};
     result.label = source_label(result.sides[0].provenance(), live);
-    for (std::size_t side = 0; side < 2; ++side) {
-        const fs::path report = fs::path(paths[side]).replace_extension(".nsys-rep");
-        if (fs::exists(report)) result.reports[side] = report;
-    }
+    for (const char* extension : {".nsys-rep", ".ncu-rep"})
+        for (const fs::path& file : files) {
+            const fs::path report = fs::path(file).replace_extension(extension);
+            if (fs::exists(report)) result.reports.push_back(report);
+        }
     return result;
 }
 
@@ -32,8 +34,9 @@ CaseEvidence obtain_live(const Course& course, const Case& both, const Announce&
 std::optional<CaseEvidence> obtain_own(const Course& course, const Case& both) {
     std::optional<Evidence> first = own_live_run(course, both.programs[0]);
     std::optional<Evidence> second = first ? own_live_run(course, both.programs[1]) : std::nullopt;
-    // There are pictures to draw.
-    if (!second || !first->has_trace() || !second->has_trace()) return std::nullopt;
+    if (!second) return std::nullopt;
+    if (asked_by(both).trace && (!first->has_trace() || !second->has_trace()))
+        return std::nullopt;  // there are pictures to draw
     return with_reports(
         {std::move(*first), std::move(*second)}, true,
         {live_evidence_path(course, both.programs[0]), live_evidence_path(course, both.programs[1])});
@@ -115,7 +118,8 @@ LiveRun record_live(const Course& course, const Program& program, const Announce
     fs::create_directories(run.path.parent_path());
     {
         const Lock lock(run.path);
-        fs::remove(run.report);  // an old report must not pass for a new one
+        for (const char* extension : {".nsys-rep", ".ncu-rep"})  // an old report must not pass for a new one
+            fs::remove(fs::path(run.path).replace_extension(extension));
         RunRecord record = record_program(program, binary, {run.report}, announce);
         record.sources = course.sources_of(program);
         write_evidence(record, run.path);

@@ -20,10 +20,10 @@ enum class Source { best, live, recorded };
 struct CaseEvidence {
     std::array<Evidence, 2> sides;
     bool live = false;
-    std::string label;  ///< the honest label of what is shown
-    std::string note;   ///< why it is recorded and not live; "" if live or asked for
-    /// .nsys-rep files, which the GUI opens; empty if there is none.
-    std::array<std::filesystem::path, 2> reports;
+    std::string label;                           ///< the honest label of what is shown
+    std::string note;                            ///< why it is recorded and not live; "" if live or asked for
+    std::array<std::filesystem::path, 2> files;  ///< the evidence files, of the plain recordings
+    std::vector<std::filesystem::path> reports;  ///< beside them, what the GUIs open: .nsys-rep, .ncu-rep
 };
 
 /// What this machine lacks for a live run of a case with these needs, as a sentence; "" if nothing.

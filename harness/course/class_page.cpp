@@ -27,7 +27,7 @@ div { overflow-x: auto; }
 table { border-collapse: collapse; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; }
 th { white-space: nowrap; } td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.passed { color: var(--pass); } .tried, .started { color: var(--try); }
+.passed { color: var(--pass); } .tried, .ungraded, .started { color: var(--try); }
 </style>
 </head>
 <body>
@@ -101,7 +101,8 @@ std::string state_table(const std::vector<LearnerReport>& reports, const std::ve
     std::vector<std::string> names{"exercise"};
     for (const LearnerRow& r : learners) names.push_back(r.learner);
     std::string text =
-        "<h2>Everything</h2>\n<p>✓ passed, ✗ tried, … begun; the number is of checks.</p>\n<div><table>\n" +
+        "<h2>Everything</h2>\n<p>✓ passed, ✗ tried, … begun or not graded yet; the number is of "
+        "checks.</p>\n<div><table>\n" +
         header(names);
     for (const ExerciseRow& exercise : exercises) {
         text += "<tr><th scope=\"row\">" + xml_text(exercise.exercise) + "</th>";

@@ -9,7 +9,8 @@ namespace lab {
 
 /// What a learner has done of one exercise.
 struct ExerciseReport {
-    std::string name, state;  ///< "vector_add_pipeline"; "not started", "started", "tried" or "passed"
+    std::string name,
+        state;  ///< "vector_add_pipeline"; "not started", "started", "ungraded", "tried" or "passed"
     int checks = 0, hints = 0;
     std::vector<std::string> failed;  ///< by what the latest check failed
     std::string last;                 ///< when something was last done here; "" if nothing was

@@ -121,8 +121,25 @@ Measured measure(const Evidence& evidence, const std::string& sql, const std::st
     }
 }
 
+Asked asked_by(const std::string& sql, const std::string& metric, const std::optional<std::string>& range) {
+    return {.trace = needs_trace(sql, metric, range) || mentions(sql, "NSYS_RUN"),
+            .counters = mentions(sql, "NCU_METRICS"),
+            .reports = mentions(sql, "SANITIZER_REPORTS")};
+}
+
+Asked asked_by(const Case& both) {
+    Asked all;
+    for (const Finding& finding : both.findings) {
+        const Asked asked = asked_by(finding.sql, finding.metric, finding.range);
+        all.trace = all.trace || asked.trace;
+        all.counters = all.counters || asked.counters;
+        all.reports = all.reports || asked.reports;
+    }
+    return all;
+}
+
 bool asks_nsys(const Finding& finding) {
-    return needs_trace(finding.sql, finding.metric, finding.range) || mentions(finding.sql, "NSYS_RUN");
+    return asked_by(finding.sql, finding.metric, finding.range).trace;
 }
 
 Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side) {

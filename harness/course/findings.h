@@ -28,6 +28,19 @@ struct Measured {
 [[nodiscard]] Measured measure(const Evidence& evidence, const std::string& sql, const std::string& metric,
                                const std::optional<std::string>& range);
 
+/// What questions are put to. What is neither of the three is about what the program printed.
+struct Asked {
+    bool trace = false;     ///< a recording of nsys
+    bool counters = false;  ///< what ncu counted
+    bool reports = false;   ///< what compute-sanitizer said
+};
+
+[[nodiscard]] Asked asked_by(const std::string& sql, const std::string& metric,
+                             const std::optional<std::string>& range);
+
+/// What any finding of a case asks.
+[[nodiscard]] Asked asked_by(const Case& both);
+
 /// Can only a recording of nsys answer it? Other findings are about the program's output, ncu or a sanitizer.
 [[nodiscard]] bool asks_nsys(const Finding& finding);
 

@@ -16,7 +16,12 @@ namespace lab {
 
 namespace {
 
-constexpr Step kSteps[] = {Step::started, Step::failed, Step::passed, Step::hint, Step::right, Step::wrong};
+constexpr Step kSteps[] = {Step::started, Step::failed, Step::passed, Step::ungraded,
+                           Step::hint,    Step::right,  Step::wrong};
+
+bool is_check(Step step) {
+    return step == Step::failed || step == Step::passed || step == Step::ungraded;
+}
 
 std::optional<Step> step_from(const std::string& word) {
     for (const Step step : kSteps)
@@ -34,6 +39,8 @@ const char* to_string(Step step) {
             return "failed";
         case Step::passed:
             return "passed";
+        case Step::ungraded:
+            return "ungraded";
         case Step::hint:
             return "hint";
         case Step::right:
@@ -46,6 +53,7 @@ const char* to_string(Step step) {
 
 const char* state_of(const Done& done) {
     if (done.passed) return "passed";
+    if (done.ungraded) return "ungraded";
     if (done.checks > 0) return "tried";
     return done.started ? "started" : "not started";
 }
@@ -94,10 +102,12 @@ Done Progress::exercise(const std::string& subject) const {
         if (line.subject != subject) continue;
         done.started = done.started || line.step == Step::started;
         done.passed = done.passed || line.step == Step::passed;
-        done.checks += line.step == Step::passed || line.step == Step::failed;
         done.hints += line.step == Step::hint;
-        if (line.step == Step::passed || line.step == Step::failed) done.failed = line.failed;
         done.last = line.time;
+        if (!is_check(line.step)) continue;
+        ++done.checks;
+        done.ungraded = line.step == Step::ungraded;
+        done.failed = line.failed;
     }
     return done;
 }

@@ -3,9 +3,10 @@
 //   2026-11-20T05:24:41Z failed ch05_streams/vector_add_pipeline streams_used,answer
 //   2026-11-20T05:31:02Z passed ch05_streams/vector_add_pipeline
 //
-// Behind a failed check stands what failed, if it is known: findings, or one of the two words below.
-// Lines are only ever added, each in one write: a crash costs at most the last one, and two files merge by
-// putting them together. What a line does not say in this form is passed over.
+// Behind a failed check stands what failed, if it is known: findings, or one of the two words below. A check
+// is `ungraded` if the answer compiles, and then nothing could run it, or not all tools, or it was too close
+// to call. Lines are only ever added, each in one write: a crash costs at most the last one, and two files
+// merge by putting them together. What a line does not say in this form is passed over.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +17,7 @@
 namespace lab {
 
 /// What happened to an exercise or a question. A hint's line is written each time a further hint is shown.
-enum class Step { started, failed, passed, hint, right, wrong };
+enum class Step { started, failed, passed, ungraded, hint, right, wrong };
 
 /// As it stands in a line.
 [[nodiscard]] const char* to_string(Step step);
@@ -28,13 +29,14 @@ inline constexpr const char* kDoesNotEnd = "does-not-end";
 /// What has been done of one exercise.
 struct Done {
     bool started = false, passed = false;
-    int checks = 0;                   ///< graded so far, passed or failed
+    bool ungraded = false;            ///< the latest check could not be graded
+    int checks = 0;                   ///< so far: passed, failed or ungraded
     int hints = 0;                    ///< hints shown so far
-    std::vector<std::string> failed;  ///< by what the latest check failed; empty if it passed
+    std::vector<std::string> failed;  ///< by what the latest check failed; empty if it did not
     std::string last;                 ///< when something was last done here; "" if nothing was
 };
 
-/// "not started", "started", "tried" or "passed".
+/// "not started", "started", "ungraded", "tried" or "passed".
 [[nodiscard]] const char* state_of(const Done& done);
 
 /// The file and what its lines say. It is read when first asked, and again after a line was added here; one

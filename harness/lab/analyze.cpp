@@ -1,4 +1,4 @@
-// lab analyze FILE: where the time goes in anybody's report.
+// lab analyze FILE: where the time goes in anybody's report, and what else our own evidence holds.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +11,7 @@
 #include "evidence/views.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
+#include "lab/tool_output.h"
 
 namespace lab {
 
@@ -123,16 +124,8 @@ void print_ranges(const std::vector<RangeUse>& ranges) {
     print_more(ranges.size());
 }
 
-int analyze(const std::string& file, const std::optional<std::string>& range, bool json) {
-    const ReportFile report(file, announce_to_terminal);
-    const Evidence& evidence = report.evidence();
+void print_time(const Evidence& evidence, const std::optional<std::string>& range) {
     const Analysis analysis = analyse(evidence.trace(), range);
-    if (json) {
-        print_json(to_json(analysis, range_use(evidence.trace(), range)));
-        return kFine;
-    }
-    fmt::print("{}{}\n", bold(file), range ? fmt::format(", range '{}'", printable(*range)) : "");
-    if (!report.label().empty()) fmt::print("{}\n", report.label());
     for (const std::string& problem : capture_problems(evidence.database()))
         fmt::print("{}\n", yellow("this capture may not be whole: " + problem));
     for (const Gpu& gpu : evidence.trace().gpus)
@@ -149,6 +142,47 @@ int analyze(const std::string& file, const std::optional<std::string>& range, bo
     print_streams(analysis);
     print_ranges(range_use(evidence.trace(), range));
     print_api(analysis);
+}
+
+/// What the other tools said, and the program: of its whole run, whatever range is asked for.
+void print_other_tools(const Evidence& evidence, bool in_range) {
+    const std::vector<Counter> counters = counters_in(evidence);
+    const bool sanitized = !sanitizers_run(evidence).empty();
+    if (in_range) {
+        if (!counters.empty() || sanitized)
+            fmt::print("  what the other tools said is of the whole run: it is shown without --range\n");
+        return;
+    }
+    print_counters(counters);
+    print_reports(evidence);
+    print_program_output(evidence);
+    if (!counters.empty()) fmt::print("counters docs/metrics.md says what they count\n");
+}
+
+nlohmann::ordered_json as_json(const Evidence& evidence, const std::optional<std::string>& range) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    if (evidence.has_trace())
+        json = to_json(analyse(evidence.trace(), range), range_use(evidence.trace(), range));
+    if (range) return json;
+    if (evidence.was_run("ncu")) json["ncu_metrics"] = to_json(counters_in(evidence));
+    if (!sanitizers_run(evidence).empty()) json["sanitizer_reports"] = to_json(reports_in(evidence));
+    return json;
+}
+
+int analyze(const std::string& file, const std::optional<std::string>& range, bool json) {
+    const ReportFile report(file, announce_to_terminal, range ? Holds::a_trace : Holds::anything);
+    const Evidence& evidence = report.evidence();
+    if (json) {
+        print_json(as_json(evidence, range));
+        return kFine;
+    }
+    fmt::print("{}{}\n", bold(file), range ? fmt::format(", range '{}'", printable(*range)) : "");
+    if (!report.label().empty()) fmt::print("{}\n", report.label());
+    if (evidence.has_trace())
+        print_time(evidence, range);
+    else
+        fmt::print("no trace of nsys, so nothing about time\n\n");
+    print_other_tools(evidence, range.has_value());
     return kFine;
 }
 
@@ -169,7 +203,10 @@ void add_analyze(Session& session) {
                  "streams, NVTX ranges and calls of the CUDA API. Times are in ns, µs, ms or s as printed; "
                  "in JSON in ns.\n\n"
                  "With a range it counts only what was launched in NVTX ranges of that name. Of several "
-                 "GPUs it is about the one with the most kernel time, and says so.",
+                 "GPUs it is about the one with the most kernel time, and says so.\n\n"
+                 "Evidence of the course may hold more than a trace: every counter of ncu, every report of "
+                 "compute-sanitizer in the tool's own words, and what the program printed. That is of the "
+                 "whole run, so it is shown where no range is asked for.",
          .exits = {{"0", "the analysis is printed"},
                    bad_usage(),
                    nothing_could_run("an .nsys-rep is given and there is no nsys to export it")},
@@ -178,7 +215,9 @@ void add_analyze(Session& session) {
          .examples = {{"./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
                        "the chapter's first program, as recorded"},
                       {"./lab analyze ch05_streams/evidence/h200/fixed.sqlite --range normalise --json",
-                       "one range of the other, for a script"}},
+                       "one range of the other, for a script"},
+                      {"./lab analyze ch03_ncu/evidence/h200/strided_access.starter.sqlite",
+                       "an exercise's counters, as ncu took them"}},
          .see_also = {"timeline", "nsys", "docs/nsys.md"}},
         [options] {
             return analyze(options->file,

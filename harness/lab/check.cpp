@@ -116,18 +116,21 @@ int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict,
             break;
         case Verdict::fail:
             progress.add(Step::failed, id, failed);
-            fmt::print("\n{}  {}\n", red("not yet"), file);
+            fmt::print("\n{}  {}{}\n", red("not yet"), file,
+                       is_still_the_starter(course, *chosen.exercise) ? ": it is still the starter" : "");
             print_hint(course, chosen);
             fmt::print("next     edit it, then ./lab check {}; a further hint: ./lab hint {}\n",
                        short_name(chosen), short_name(chosen));
             break;
         case Verdict::inconclusive:
+            progress.add(Step::ungraded, id);
             fmt::print(
                 "\n{}  {}: too close to call\nnext     ./lab check {} once more, with nothing else on the "
                 "GPU\n",
                 yellow("inconclusive"), file, short_name(chosen));
             break;
         case Verdict::not_run:
+            progress.add(Step::ungraded, id);
             fmt::print(
                 "\n{}  {}: what could be graded here is right, the rest was not run, and that is no "
                 "pass\nnext     ./lab doctor says what is missing\n",
@@ -137,10 +140,21 @@ int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict,
     return exit_code_of(verdict);
 }
 
+/// What ./lab analyze shows of evidence, as far as the findings ask for it.
+std::string shown_by_analyze(const Asked& asked) {
+    std::vector<std::string> parts;
+    if (asked.trace) parts.emplace_back("where its time went");
+    if (asked.counters) parts.emplace_back("what ncu counted");
+    if (asked.reports) parts.emplace_back("what compute-sanitizer said");
+    return parts.empty() ? "what it printed" : join(parts, ", ");
+}
+
 int not_run_here(const Course& course, const Course::Chosen& chosen, const std::string& file,
                  const std::string& what_was_done, const std::string& missing) {
-    fmt::print("{}: {}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
-               what_was_done, missing);
+    fmt::print("{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
+               what_was_done,
+               is_still_the_starter(course, *chosen.exercise) ? ", and it is still the starter" : "",
+               missing);
     print_what_would_be_graded(*chosen.exercise);
     const Program& program = chosen.exercise->programs.programs[0];
     if (!course.has_evidence_of(program)) {  // a draft
@@ -150,9 +164,11 @@ int not_run_here(const Course& course, const Course::Chosen& chosen, const std::
         return kNothingCouldRun;
     }
     const std::string starter = course.shown(course.evidence_of(program));
-    fmt::print("\nnext     ./lab analyze {} shows what the starter did on a GPU\n", starter);
-    fmt::print("         ./lab run {} shows it beside the solution; ./lab quiz {} works here\n",
-               short_name(chosen), chosen.chapter.short_id);
+    fmt::print("\nnext     ./lab run {} shows the starter beside the solution, as they ran on a GPU\n",
+               short_name(chosen));
+    fmt::print("         ./lab analyze {} shows more of the starter: {}\n", starter,
+               shown_by_analyze(asked_by(chosen.exercise->programs)));
+    fmt::print("         ./lab quiz {} works here\n", chosen.chapter.short_id);
     return kNothingCouldRun;
 }
 
@@ -176,7 +192,10 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
                    file, short_name(chosen));
         return kFindingFailed;
     }
-    if (!gpu()) return not_run_here(course, chosen, file, "it compiles", "there is no NVIDIA GPU here");
+    if (!gpu()) {
+        progress_of(course).add(Step::ungraded, exercise.programs.id);
+        return not_run_here(course, chosen, file, "it compiles", "there is no NVIDIA GPU here");
+    }
     try {
         const LiveRun live = record_live(course, program, announce_to_terminal);
         // A comparison holds only between two runs on the same machine, one after the other.
@@ -220,7 +239,7 @@ void add_check(Session& session) {
                    {"ch*/chapter.toml", "the findings"}},
          .writes = {{"build/live/work/", "evidence and report of the run"},
                     {"build/programs/work/", "your answer, built"},
-                    {"work/progress.txt", "passed, or failed and by which findings"}},
+                    {"work/progress.txt", "passed, ungraded, or failed and by which findings"}},
          .examples = {{"./lab check ch05/vector_add_pipeline",
                        "grades work/ch05_streams/1_vector_add_pipeline/answer.cu"},
                       {"./lab check ch05/1", "the same, by number"}},

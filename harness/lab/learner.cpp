@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "evidence/fingerprint.h"
 #include "evidence/tools.h"
 
 namespace lab {
@@ -49,6 +50,11 @@ std::string short_name(const Course::Chosen& chosen) {
 
 std::string question_subject(const Chapter& chapter, const Question& question) {
     return chapter.id + ":" + question.id;
+}
+
+bool is_still_the_starter(const Course& course, const Exercise& exercise) {
+    const auto code = [](const fs::path& file) { return without_comments_and_layout(read_file(file)); };
+    return code(answer_path(course, exercise)) == code(course.root() / exercise.programs.programs[0].source);
 }
 
 void copy_starter(const Course& course, const Exercise& exercise) {

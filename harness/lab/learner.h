@@ -30,6 +30,9 @@ namespace lab {
 /// What a question is called in progress.txt: "ch05_streams:kernels_at_once".
 [[nodiscard]] std::string question_subject(const Chapter& chapter, const Question& question);
 
+/// Is the answer still the starter, but for comments and layout?
+[[nodiscard]] bool is_still_the_starter(const Course& course, const Exercise& exercise);
+
 /// Copies the starter to the answer's path; the lines of its head that name the file name the copy.
 void copy_starter(const Course& course, const Exercise& exercise);
 

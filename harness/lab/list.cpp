@@ -79,7 +79,7 @@ void add_list(Session& session) {
          .does = "Lists every chapter with its minutes and whether it is open here: live, where a GPU and "
                  "the tools that it needs are found, or on recorded evidence. Below each chapter stand its "
                  "exercises, as the other commands take their names, with your state: not started, started, "
-                 "tried or passed.\n\n"
+                 "ungraded (it compiles, and could not be run), tried or passed.\n\n"
                  "It looks for tools and starts none of them; ./lab doctor tries them out.",
          .exits = {{"0", "the list is printed"}, bad_usage()},
          .reads = {{"ch*/chapter.toml", "the chapters"}, {"work/progress.txt", "what you have done"}},

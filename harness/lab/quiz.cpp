@@ -1,4 +1,5 @@
-// lab quiz CH: questions whose answers are read off a timeline and graded by query, with a GPU or without.
+// lab quiz CH: questions whose answers are read off what the tools saw, and graded by query, with a GPU or
+// without.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "course/quiz.h"
+#include "evidence/tool_output.h"
 #include "lab/command.h"
 #include "lab/learner.h"
 
@@ -23,7 +25,8 @@ enum class Result { right, wrong, unanswered, not_here };
 struct Graded {
     const Question* question;
     Result result;
-    std::string label;  ///< whose evidence decided
+    std::string label;            ///< whose evidence decided
+    bool right_at_first = false;  ///< without a wrong answer before
 };
 
 const char* to_string(Result result) {
@@ -49,16 +52,32 @@ void print_question(const Chapter& chapter, const Question& question, std::size_
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
 }
 
-/// Where to look, in the GUI's words and with two commands that show it without the GUI. Never the number.
-void print_look(const Course& course, const Question& question, const QuizEvidence& evidence) {
+/// Metrics that ncu counted in this run and that the question is put to.
+std::string metrics_asked(const Question& question, const Evidence& evidence) {
+    std::vector<std::string> metrics;
+    for (const Counter& counter : counters_in(evidence))
+        if (question.sql.find("'" + counter.metric + "'") != std::string::npos &&
+            std::find(metrics.begin(), metrics.end(), counter.metric) == metrics.end())
+            metrics.push_back(counter.metric);
+    return join(metrics, ", ");
+}
+
+/// The commands that show without the GUI what a question is about.
+void print_commands(const Question& question, const std::string& file, const Evidence& evidence) {
     const std::string range = question.range ? fmt::format(" --range '{}'", *question.range) : "";
-    const std::string file = course.shown(evidence.path);
-    if (!evidence.evidence.has_trace()) {  // of a companion that only prints
-        fmt::print("   {} {}\n", red("not so."), paragraph(question.look, 3));
-        return;
-    }
-    fmt::print("   {} {}\n     ./lab timeline {}{}\n     ./lab analyze {}{}\n", red("not so."),
-               paragraph(question.look, 3), file, range, file, range);
+    const Asked asked = asked_by(question.sql, question.metric, question.range);
+    if (asked.trace && evidence.has_trace())
+        fmt::print("     ./lab timeline {}{}\n     ./lab analyze {}{}\n", file, range, file, range);
+    else
+        fmt::print("     ./lab analyze {}\n", file);
+    const std::string metrics = asked.counters ? metrics_asked(question, evidence) : "";
+    if (!metrics.empty()) fmt::print("     {}\n", paragraph("its counters of ncu: " + metrics, 5));
+}
+
+/// Where to look, in the GUI's words and with the commands that show it without the GUI. Never the number.
+void print_look(const Course& course, const Question& question, const QuizEvidence& evidence) {
+    fmt::print("   {} {}\n", red("not so."), paragraph(question.look, 3));
+    print_commands(question, course.shown(evidence.path), evidence.evidence);
 }
 
 /// "id = answer" lines; empty lines and # comments are passed over. An Error names the line that is none.
@@ -108,23 +127,23 @@ Result grade_one(const Question& question, const QuizEvidence& evidence, const s
 
 /// Asks until the answer is right or an empty line passes on: a wrong answer says where to look, never the
 /// number. `goes_on` is set to false if the learner leaves.
-Result ask_until_right(const Course& course, const Question& question, const QuizEvidence& evidence,
-                       bool& goes_on) {
-    Result result = Result::unanswered;
+void ask_until_right(const Course& course, const QuizEvidence& evidence, Graded& graded, bool& goes_on) {
+    const Question& question = *graded.question;
     for (;;) {
         const std::optional<std::string> text = ask(question);
         goes_on = text.has_value();
-        if (!text || text->empty()) return result;
+        if (!text || text->empty()) return;
+        const bool first = graded.result == Result::unanswered;
         try {
-            result = grade_one(question, evidence, *text);
+            graded.result = grade_one(question, evidence, *text);
         } catch (const Error& problem) {
             if (problem.exit_code != kBadInput) throw;
             fmt::print("   {}\n", problem.what());
             continue;
         }
-        if (result == Result::right) {
-            fmt::print("   {}\n", green("right"));
-            return result;
+        if (graded.result == Result::right) {
+            graded.right_at_first = first;
+            return fmt::print("   {}\n", green("right"));
         }
         print_look(course, question, evidence);
         fmt::print("   (try again, or an empty line to go on)\n");
@@ -167,9 +186,11 @@ std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
     std::vector<Graded> graded;
     const bool asking = !answers && !quiet && is_interactive();
     if (asking)
-        fmt::print("{}\n", paragraph("Read the answers off the timelines. A number may be off by as much as "
-                                     "one can misread it; an empty line passes a question, q or Ctrl-D ends "
-                                     "the quiz."));
+        fmt::print("{}\n",
+                   paragraph("Read the answers off what the tools saw: a timeline, a counter, a report; "
+                             "a wrong answer is told where. A number may be off by as much as "
+                             "one can misread it; an empty line passes a question, q or Ctrl-D ends "
+                             "the quiz."));
     bool goes_on = true;
     for (std::size_t i = 0; i < chapter.quiz.size(); ++i) {
         const Question& question = chapter.quiz[i];
@@ -180,18 +201,19 @@ std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
         }
         const QuizEvidence& evidence = *found;
         if (!quiet && goes_on) print_question(chapter, question, i + 1, evidence.label);
-        Result result = Result::unanswered;
+        graded.push_back({&question, Result::unanswered, evidence.label});
+        Graded& one = graded.back();
         if (asking) {
-            if (goes_on) result = ask_until_right(course, question, evidence, goes_on);
+            if (goes_on) ask_until_right(course, evidence, one, goes_on);
         } else if (answers && answers->count(question.id)) {
-            result = grade_one(question, evidence, answers->at(question.id));
-            if (!quiet && result == Result::right) fmt::print("   {}\n", green("right"));
-            if (!quiet && result == Result::wrong) print_look(course, question, evidence);
+            one.result = grade_one(question, evidence, answers->at(question.id));
+            one.right_at_first = one.result == Result::right;
+            if (!quiet && one.right_at_first) fmt::print("   {}\n", green("right"));
+            if (!quiet && !one.right_at_first) print_look(course, question, evidence);
         }
-        if (result != Result::unanswered)
-            progress_of(course).add(result == Result::right ? Step::right : Step::wrong,
+        if (one.result != Result::unanswered)
+            progress_of(course).add(one.result == Result::right ? Step::right : Step::wrong,
                                     question_subject(chapter, question));
-        graded.push_back({&question, result, evidence.label});
     }
     return graded;
 }
@@ -199,6 +221,7 @@ std::vector<Graded> ask_all(const Course& course, const Chapter& chapter,
 /// How many questions came to each result.
 struct Counts {
     std::ptrdiff_t right = 0, wrong = 0, open = 0, not_here = 0;
+    std::ptrdiff_t right_later = 0;  ///< of the right ones, those after a wrong answer
 };
 
 Counts counts_of(const std::vector<Graded>& graded) {
@@ -206,7 +229,18 @@ Counts counts_of(const std::vector<Graded>& graded) {
         return std::count_if(graded.begin(), graded.end(),
                              [&](const Graded& g) { return g.result == result; });
     };
-    return {count(Result::right), count(Result::wrong), count(Result::unanswered), count(Result::not_here)};
+    const auto later = std::count_if(graded.begin(), graded.end(), [](const Graded& g) {
+        return g.result == Result::right && !g.right_at_first;
+    });
+    return {count(Result::right), count(Result::wrong), count(Result::unanswered), count(Result::not_here),
+            later};
+}
+
+/// "7 right (2 after a wrong answer), 0 wrong, 1 unanswered"
+void print_counts(const Counts& counts) {
+    const std::string after =
+        counts.right_later == 0 ? "" : fmt::format(" ({} after a wrong answer)", counts.right_later);
+    fmt::print("\n{} right{}, {} wrong, {} unanswered\n", counts.right, after, counts.wrong, counts.open);
 }
 
 nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>& graded,
@@ -227,6 +261,22 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>
     return all;
 }
 
+/// What to do after a quiz in which something was answered.
+std::string next_step(const Course& course, const Chapter& chapter, const std::string& answers_file,
+                      bool all_right) {
+    if (!all_right)
+        return answers_file.empty() ? fmt::format("./lab quiz {} asks once more", chapter.short_id)
+                                    : fmt::format("correct {}, then ./lab quiz {} --answers {}", answers_file,
+                                                  chapter.short_id, shell_line({answers_file}));
+    const Progress progress = progress_of(course);
+    for (const Exercise& e : chapter.exercises)
+        if (const Done done = progress.exercise(e.programs.id); !done.passed && !done.ungraded)
+            return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
+    const std::vector<std::string> ids = course.chapter_ids();
+    const auto next = std::find(ids.begin(), ids.end(), chapter.id) + 1;
+    return next == ids.end() ? "./lab report" : fmt::format("./lab run {}", course.chapter(*next).short_id);
+}
+
 int quiz(const std::string& name, const std::string& answers_file, bool json) {
     const Course course = Course::find();
     const Chapter chapter = course.chapter(name);
@@ -238,9 +288,12 @@ int quiz(const std::string& name, const std::string& answers_file, bool json) {
     if (json) {
         print_json(to_json(chapter, graded, counts));
     } else {
-        if (counts.not_here < std::ssize(graded))
-            fmt::print("\n{} right, {} wrong, {} unanswered\n", counts.right, counts.wrong, counts.open);
+        const bool some_here = counts.not_here < std::ssize(graded);
+        if (some_here) print_counts(counts);
         print_not_here(chapter, graded);
+        if (some_here && (answers || is_interactive()))
+            fmt::print("next     {}\n",
+                       next_step(course, chapter, answers_file, counts.wrong + counts.open == 0));
         if (counts.not_here == 0 && !answers && !is_interactive())
             fmt::print(
                 "to answer: ./lab quiz {} in a terminal, or --answers FILE with lines 'question = answer', "
@@ -262,14 +315,15 @@ void add_quiz(Session& session) {
     Subcommand command(
         session,
         {.name = "quiz",
-         .summary = "questions on a chapter's timelines, graded by query",
-         .does = "Asks what the evidence answers: your own runs where you have made them, else recorded "
-                 "ones. On a terminal it asks until an answer is right, and says after a wrong one where to "
-                 "look; an empty line passes a question, q or Ctrl-D ends the quiz. A number may be off by "
-                 "as much as one can misread it.\n\n"
-                 "Not on a terminal it lists the questions. With --answers it grades a file: a line each, "
-                 "'question = answer'; a number with or without its unit, a share as 0.5 or 50%, a choice "
-                 "by its letter; empty lines and what follows # are passed over.",
+         .summary = "questions on what the tools saw, graded by query",
+         .does =
+             "Asks what the evidence answers: your own runs where you have made them, else recorded "
+             "ones. On a terminal it asks until an answer is right, and says after a wrong one where to "
+             "look, with the command that shows it; an empty line passes a question, q or Ctrl-D ends the "
+             "quiz. A number may be off by as much as one can misread it.\n\n"
+             "Not on a terminal it lists the questions. With --answers it grades a file: a line each, "
+             "'question = answer'; a number with or without its unit, a share as 0.5 or 50%, a choice "
+             "by its letter; empty lines and what follows # are passed over.",
          .exits = {{"0", "every question is answered, and right"},
                    {"1", "an answer is wrong, or a question is open"},
                    bad_usage(),

@@ -52,13 +52,15 @@ void add_report(Session& session) {
         session,
         {.name = "report",
          .summary = "what you have done so far, also for an instructor",
-         .does = "Lists every exercise with its state, how often it was checked, how many hints were taken "
-                 "and by what the last check failed; and for every chapter how many questions were answered "
-                 "right.\n\n"
-                 "With --json it is a file to hand in: ./lab class makes a table of many. The file holds "
-                 "your name, chapters and exercises with states, counts and times, and the names of "
-                 "findings that failed last. It holds no path, no name of the machine, and nothing of your "
-                 "answers.",
+         .does =
+             "Lists every exercise with its state, how often it was checked, how many hints were taken "
+             "and by what the last check failed; and for every chapter how many questions were answered "
+             "right. An answer is ungraded if it compiled when it was last checked, and could not be run, "
+             "or not under every tool.\n\n"
+             "With --json it is a file to hand in: ./lab class makes a table of many. The file holds "
+             "your name, chapters and exercises with states, counts and times, and the names of "
+             "findings that failed last. It holds no path, no name of the machine, and nothing of your "
+             "answers.",
          .exits = {{"0", "the report is printed"}, bad_usage()},
          .reads = {{"work/progress.txt", "what you have done"}, {"ch*/chapter.toml", "what there is to do"}},
          .examples = {{"./lab report", "for yourself"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "course/course.h"
 
 namespace lab {
@@ -21,7 +22,7 @@ Option range_option() {
             .otherwise = "the whole report"};
 }
 
-ReportFile::ReportFile(const std::string& file, const Announce& announce) {
+ReportFile::ReportFile(const std::string& file, const Announce& announce, Holds holds) {
     fs::path path = file;
     if (!fs::exists(path)) {
         const bool of_course = file.find("/evidence/") != std::string::npos;
@@ -31,6 +32,11 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce) {
                                       "are below build/live/"
                                     : ""));
     }
+    if (path.extension() == ".ncu-rep")
+        throw Error(
+            fmt::format("{} is a report of ncu: ncu-ui opens it, and `ncu --import {} --page details` "
+                        "prints it. Neither needs a GPU.",
+                        file, shell_line({file})));
     if (path.extension() == ".nsys-rep")
         path = export_report(path, scratch_.path() / "report.sqlite", announce);
     evidence_ = std::make_unique<Evidence>(Evidence::open(path));
@@ -39,10 +45,12 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce) {
         const std::string inside = fs::absolute(file).lexically_normal().lexically_relative(live).string();
         label_ = source_label(evidence_->provenance(), !inside.empty() && inside.rfind("..", 0) != 0);
     }
-    if (!evidence_->has_trace())
-        throw Error(fmt::format("{} holds no trace: {}. Give the report of another recording.", file,
-                                evidence_->captured_nothing() ? "nsys captured nothing of this program"
-                                                              : "this program was recorded without nsys"));
+    if (holds == Holds::a_trace && !evidence_->has_trace())
+        throw Error(fmt::format(
+            "{} holds no trace: {}. ./lab analyze {}, without --range, shows what else it holds.", file,
+            evidence_->captured_nothing() ? "nsys captured nothing of this program"
+                                          : "this program was recorded without nsys",
+            shell_line({file})));
 }
 
 }  // namespace lab

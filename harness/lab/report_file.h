@@ -15,14 +15,17 @@ namespace lab {
 [[nodiscard]] Option report_word();
 [[nodiscard]] Option range_option();
 
+/// What a command asks of a report.
+enum class Holds { a_trace, anything };
+
 /// An opened report. What was made to open it goes with it.
 class ReportFile {
   public:
     /// An .nsys-rep is exported to a temporary folder: nsys would silently take an old .sqlite beside it. An
     /// Error says why the file is of no use.
-    ReportFile(const std::string& file, const Announce& announce);
+    ReportFile(const std::string& file, const Announce& announce, Holds holds = Holds::a_trace);
 
-    /// Opened, with a trace.
+    /// Opened; with a trace, unless anything will do.
     [[nodiscard]] const Evidence& evidence() const { return *evidence_; }
 
     /// Where the numbers are from: "recorded · ..." with the course, "live · ..." here; "" of a report that

@@ -1,4 +1,4 @@
-// lab run CH[/EX]: both programs of a case side by side: findings, timelines, where to look next.
+// lab run CH[/EX]: both programs of a case side by side: findings, what the tools said, where to look next.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "draw/terminal.h"
 #include "lab/command.h"
 #include "lab/companions.h"
+#include "lab/tool_output.h"
 
 namespace lab {
 
@@ -75,6 +76,49 @@ void print_timelines(const std::vector<Timeline>& timelines) {
         timeline.options.label.clear();  // it stands above the findings already
         fmt::print("\n{}", timeline_terminal(timeline, terminal_columns(), terminal_has_colour(), scale_ns));
     }
+}
+
+/// What the sanitizer said about both programs, where a finding is about that.
+void print_sanitizers(const Case& both, const CaseEvidence& evidence) {
+    for (std::size_t side = 0; side < 2; ++side)
+        print_first_reports(both.programs[side].name, evidence.sides[side]);
+}
+
+void print_and_draw_timelines(const Course& course, const Case& both, const CaseEvidence& evidence) {
+    const std::vector<Timeline> timelines = timelines_of(both, evidence);
+    print_timelines(timelines);
+    const fs::path picture = course.build_folder() / "figures" / (both.id + ".svg");
+    try {
+        write_file(picture, timeline_svg(timelines));
+        fmt::print("\npicture  {}\n", course.shown(picture));
+    } catch (const Error& problem) {
+        fmt::print("\npicture  none: {}\n", problem.what());
+    }
+}
+
+/// Where to look further: reports for the GUIs, evidence for ./lab analyze.
+void print_places(const Course& course, const Asked& asked, const CaseEvidence& evidence) {
+    for (const fs::path& report : evidence.reports)
+        fmt::print("report   {}  ({} opens it)\n", course.shown(report),
+                   report.extension() == ".ncu-rep" ? "ncu-ui" : "nsys-ui");
+    if (!asked.counters && !asked.reports) return;
+    const char* const all = !asked.reports    ? "every counter of ncu"
+                            : !asked.counters ? "every report of compute-sanitizer"
+                                              : "every counter of ncu, every report of compute-sanitizer";
+    for (const fs::path& file : evidence.files)
+        fmt::print("further  ./lab analyze {}  ({})\n", course.shown(file), all);
+}
+
+/// What is behind the findings: the tools' own words, the timelines, and where there is more.
+void print_evidence(const Course& course, const Case& both, const CaseEvidence& evidence) {
+    const Asked asked = asked_by(both);
+    if (asked.reports) print_sanitizers(both, evidence);
+    if (asked.trace)
+        print_and_draw_timelines(course, both, evidence);
+    else
+        fmt::print("\ntimeline left out, as no finding is about time; ./lab timeline {} draws it\n",
+                   course.shown(evidence.files[0]));
+    print_places(course, asked, evidence);
 }
 
 void print_companion(const CompanionRun& run) {
@@ -169,27 +213,15 @@ void print_found_as_json(Found& found) {
     const std::string gpu_name = value_of(evidence.sides[0].provenance(), "gpu");
     json["gpu"] = gpu_name.empty() ? "unknown" : gpu_name;
     json["label"] = evidence.label;
-    json["findings"] = to_json(found.rows, sides_of(found.chosen.programs()));
+    const Sides sides = sides_of(found.chosen.programs());
+    json["findings"] = to_json(found.rows, sides);
+    for (std::size_t side = 0; asked_by(found.chosen.programs()).reports && side < 2; ++side)
+        json["sanitizer_reports"][sides[side]] = to_json(reports_in(evidence.sides[side]));
     for (const CompanionRun& run : found.companions) json["companions"].push_back(to_json(run));
     const RooflineOrReason under =
         roofline_under(found.course, found.chosen, found.companions, evidence.live);
     if (under.roofline) json["roofline"] = to_json(*under.roofline);
     print_json(json);
-}
-
-/// Both timelines, and where they are as a picture and as reports.
-void print_pictures(const Course& course, const Case& both, const CaseEvidence& evidence) {
-    const std::vector<Timeline> timelines = timelines_of(both, evidence);
-    print_timelines(timelines);
-    const fs::path picture = course.build_folder() / "figures" / (both.id + ".svg");
-    try {
-        write_file(picture, timeline_svg(timelines));
-        fmt::print("\npicture  {}\n", course.shown(picture));
-    } catch (const Error& problem) {
-        fmt::print("\npicture  none: {}\n", problem.what());
-    }
-    for (const fs::path& report : evidence.reports)
-        if (!report.empty()) fmt::print("report   {}  (nsys-ui opens it)\n", course.shown(report));
 }
 
 void print_found(Found& found) {
@@ -198,7 +230,7 @@ void print_found(Found& found) {
     if (!found.evidence.note.empty()) fmt::print("({})\n", found.evidence.note);
     fmt::print("\n");
     print_findings(both, found.rows);
-    print_pictures(found.course, both, found.evidence);
+    print_evidence(found.course, both, found.evidence);
     if (!found.chosen.exercise)
         for (const CompanionRun& run : found.companions) print_companion(run);
     const RooflineOrReason under =
@@ -236,8 +268,10 @@ void add_run(Session& session) {
         {.name = "run",
          .summary = "both programs of a chapter or exercise, side by side",
          .does = "Shows a case: every finding for the buggy program and for the fixed one (of an exercise: "
-                 "starter and solution), what is expected, and the verdict; then both timelines on one time "
-                 "scale, where the picture and the reports are, and the next step.\n\n"
+                 "starter and solution), what is expected, and the verdict; then what is behind them: where "
+                 "findings ask compute-sanitizer, the first report of each tool in its own words; where they "
+                 "ask nsys, both timelines on one time scale; where the picture and the reports for the GUIs "
+                 "are; and the next step.\n\n"
                  "Where there is a GPU with the tools that the case needs, both programs are built, run and "
                  "recorded now; each command line is printed before it runs. Elsewhere the evidence is "
                  "shown that was recorded on a GPU. The line above the findings says which it is.",
@@ -252,7 +286,8 @@ void add_run(Session& session) {
                     {"build/figures/", "the timelines as SVG"}},
          .examples = {{"./lab run ch05", "the case of chapter 5, live if that is possible here"},
                       {"./lab run ch05/missing_event --recorded",
-                       "an exercise's two programs, as they were recorded"}},
+                       "an exercise's two programs, as they were recorded"},
+                      {"./lab run ch04", "what memcheck says of chapter 4's pair"}},
          .see_also = {"list", "start", "analyze", "timeline"}},
         [options] { return run_case(*options); });
     command.option({.name = "NAME",

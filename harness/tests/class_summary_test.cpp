@@ -55,6 +55,14 @@ TEST_CASE("who stands where: the latest exercise that is begun and not passed, m
     CHECK(rows[3].at.empty());
 }
 
+TEST_CASE("an exercise whose answer nothing could grade yet is begun") {
+    const std::vector<LearnerReport> reports = {
+        learner("Ed", {exercise("one", "ungraded", 1, {}, "2026-11-20T09:00:00Z")}, "2026-11-20T09:00:00Z")};
+    CHECK(learner_rows(reports)[0].at == "ch05/one");
+    const std::string page = class_html(reports, "2026-11-20T12:00:00Z");
+    CHECK(page.find("<td class=\"ungraded\" title=\"1 checks, 1 hints\">… 1</td>") != std::string::npos);
+}
+
 TEST_CASE("how the exercises go: what most learners fail by, of those who have not passed") {
     const std::vector<ExerciseRow> rows = exercise_rows(sample());
     REQUIRE(rows.size() == 2);

@@ -223,3 +223,26 @@ TEST_CASE("findings: the worse verdict of two counts") {
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 4; ++j) CHECK(worse(in_order[i], in_order[j]) == in_order[std::min(i, j)]);
 }
+
+TEST_CASE("findings: a question says which tool it is put to") {
+    const auto by = [](const char* sql, const char* metric = "") {
+        const Asked asked = asked_by(sql, metric, std::nullopt);
+        return fmt::format("{}{}{}", asked.trace ? "t" : "", asked.counters ? "c" : "",
+                           asked.reports ? "r" : "");
+    };
+    CHECK(by("SELECT COUNT(*) FROM kernels") == "t");
+    CHECK(by("", "gpu_busy") == "t");
+    CHECK(by("SELECT reports FROM NSYS_RUN") == "t");
+    CHECK(by("SELECT value FROM ncu_metrics") == "c");
+    CHECK(by("SELECT COUNT(*) FROM SANITIZER_REPORTS WHERE tool = 'memcheck'") == "r");
+    CHECK(by("SELECT exit_code FROM PROGRAM") == "");
+    CHECK(by("SELECT (SELECT MIN(value) FROM NCU_METRICS) / MIN(duration) FROM kernels") == "tc");
+    Case both;
+    both.findings = {asks("SELECT exit_code FROM PROGRAM", "== 0"),
+                     asks("SELECT 1 FROM NCU_METRICS", "== 1")};
+    CHECK(asked_by(both).counters);
+    CHECK_FALSE(asked_by(both).trace);
+    CHECK_FALSE(asked_by(both).reports);
+    both.first_reports = {"memcheck"};  // lab verify runs it, and nothing of it is recorded
+    CHECK_FALSE(asked_by(both).reports);
+}

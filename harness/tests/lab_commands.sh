@@ -110,6 +110,39 @@ run_recorded() {
     done
 }
 
+run_shows_what_tools_said() {
+    topic='run, what the tools said'
+    local name
+    try run ch04 --recorded
+    exits 0
+    prints 'memcheck says 2 times:'
+    prints '========= Invalid __global__ read of size 4 bytes'
+    prints 'in buggy.cu:22'
+    prints '… and 2 more that differ: API cudaErrorLaunchFailure, Leak'
+    prints 'fixed  memcheck, racecheck, initcheck, synccheck report nothing'
+    prints 'no finding is about time; ./lab timeline ch04_sanitizer/evidence/h200/buggy.sqlite draws it'
+    prints_no 'GPU idle'
+    prints_no 'picture '
+    try run ch04 --recorded --json
+    check 'JSON has the reports' test "$(grep -c '"tool": "memcheck"' <<<"$out")" -eq 3
+    try run ch04/leak --recorded
+    prints 'Host Frame: answer_request(Request const&)'
+    prints 'GPU idle' # two of its findings ask nsys
+    try run ch03 --recorded
+    prints 'report   ch03_ncu/evidence/h200/buggy.ncu-rep  (ncu-ui opens it)'
+    prints 'report   ch03_ncu/evidence/h200/fixed.nsys-rep  (nsys-ui opens it)'
+    prints './lab analyze ch03_ncu/evidence/h200/buggy.sqlite  (every counter of ncu)'
+    prints 'GPU idle'
+    try run ch03/strided_access --recorded
+    prints_no 'GPU idle'
+    prints_no 'check report'
+    for name in ch05 ch01/silent_failure; do
+        try run "$name" --recorded
+        prints_no 'check report'
+        prints_no 'further  ./lab'
+    done
+}
+
 run_without_gpu() {
     topic='run, no GPU'
     try run ch05
@@ -155,10 +188,36 @@ analyze() {
     for text in 'span, first GPU work' 'idle: nothing runs' single_thread_sum 'host to device' cudaLaunchKernel; do
         prints "$text"
     done
+    prints 'the program by itself ended with exit code 0'
+    prints_no 'counter of ncu'
     try analyze "$recorded/fixed.sqlite" --range normalise
     exits 0
     prints "range 'normalise'"
     prints 'the host spent'
+    prints_no 'exit code'
+    try analyze ch03_ncu/evidence/h200/strided_access.starter.sqlite
+    exits 0
+    prints 'launch 1  to_fahrenheit'
+    check 'a row for each counter' test "$(count ' sector' "$out")" -eq 6
+    check 'with its value' grep -q ' l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum  *4000037 sector$' <<<"$out"
+    prints 'docs/metrics.md'
+    try analyze ch03_ncu/evidence/h200/strided_access.starter.sqlite --range convert
+    prints 'it is shown without --range'
+    prints_no 'counter of ncu'
+    try analyze ch04_sanitizer/evidence/h200/buggy.sqlite
+    exits 0
+    prints '========= Leaked 400 bytes'
+    prints 'racecheck, initcheck, synccheck report nothing'
+    try analyze ch07_roofline/evidence/h200/ceilings.sqlite
+    exits 0
+    prints 'no trace of nsys'
+    prints 'launch 2  triad_all'
+    try timeline ch07_roofline/evidence/h200/ceilings.sqlite
+    exits 2
+    says './lab analyze ch07_roofline/evidence/h200/ceilings.sqlite'
+    try analyze ch03_ncu/evidence/h200/buggy.ncu-rep
+    exits 2
+    says 'ncu --import ch03_ncu/evidence/h200/buggy.ncu-rep --page details'
     try analyze "$recorded/fixed.sqlite" --range normalize
     exits 2
     says "'warm-up', 'normalise'"
@@ -308,4 +367,5 @@ figures() {
     rm "$page" ch05_streams/planted.svg ch05_streams/exercises/5_priority/timeline.svg
 }
 
-run_parts help_and_usage names list_and_report run_recorded run_without_gpu colour analyze timeline docs drafts figures
+run_parts help_and_usage names list_and_report run_recorded run_shows_what_tools_said run_without_gpu colour analyze \
+    timeline docs drafts figures

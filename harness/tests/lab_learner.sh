@@ -50,13 +50,33 @@ start_without_gpu() {
     prints 'It was not run: there is no NVIDIA GPU here'
     prints 'streams that carry work: >= 2'
     prints './lab quiz ch05 works here'
+    prints './lab analyze ch05_streams/evidence/h200/vector_add_pipeline.starter.sqlite shows more of the starter: '
+    prints 'more of the starter: where its time went'
+    prints 'it is still the starter'
     prints_no 'passed'
+    try report
+    check 'a check that could not run is noted' grep -Eq 'vector_add_pipeline +ungraded +1 +3$' <<<"$out"
+    try list
+    check 'and listed' grep -Eq 'ch05/vector_add_pipeline .* ungraded$' <<<"$out"
     echo '#error not finished' >>"$answer"
     try check ch05/1
     exits 1
     prints 'does not compile'
     prints 'error: #error directive'
     prints 'not yet'
+    try report
+    prints 'does-not-compile'
+    : >"$answer"
+    try check ch05/1
+    exits 1
+    prints "undefined reference to \`main'"
+    prints 'collect2: error: ld returned 1 exit status'
+    cp "$exercise/solution.cu" "$answer"
+    try check ch05/1
+    exits 77
+    prints_no 'still the starter'
+    try report
+    check 'what compiles again has failed by nothing' grep -Eq 'vector_add_pipeline +ungraded +4 +3$' <<<"$out"
     on no_nvcc
     if try_without nvcc check ch05/1; then
         exits 77
@@ -66,6 +86,13 @@ start_without_gpu() {
         skip 'nvcc is here and cannot be hidden'
     fi
     on no_gpu
+    try start ch03/stray_double
+    try check ch03/stray_double
+    prints './lab run ch03/stray_double shows the starter beside the solution'
+    prints 'stray_double.starter.sqlite shows more of the starter: what ncu counted'
+    try start ch04/shared_race
+    try check ch04/shared_race
+    prints 'shared_race.starter.sqlite shows more of the starter: what compute-sanitizer said'
     rm -rf work
 }
 
@@ -76,6 +103,7 @@ check_live() {
     try start ch05/1
     try check ch05/1
     exits 1
+    prints "not yet  $answer: it is still the starter"
     prints "$answer  live · NVIDIA H200"
     check 'the row fails' grep -Eq 'streams that carry work +>= 2 +1 .*fail' <<<"$out"
     check 'one hint, no more' test "$(count 'hint 1 of 3' "$out") $(count ' of 3:' "$out")" = '1 1'
@@ -187,7 +215,7 @@ watch() {
 # An answer's text as the pages of `lab` show it, so that no number stands here.
 quiz() {
     topic='quiz'
-    local streams kernel waits hidden answers=$temporary/answers questions
+    local name streams kernel waits hidden answers=$temporary/answers questions
     questions=$(grep -c '^\[\[quiz\]\]' ch05_streams/chapter.toml)
     local hidden_look='Set the Memory row above the Kernels row'
     try quiz ch05
@@ -222,6 +250,7 @@ quiz() {
     exits 1
     prints "0 right, 3 wrong, $((questions - 3)) unanswered"
     prints "$hidden_look"
+    prints "next     correct $answers, then ./lab quiz ch05 --answers $answers"
     prints_no "${hidden%??}"
     try report
     prints "1 of $questions"
@@ -232,6 +261,19 @@ quiz() {
         says "$answers:2"
         check 'grades nothing of such a file' test -z "$out"
     }
+    cp ch05_streams/chapter.toml "$temporary/chapter.toml"
+    awk '/^\[\[quiz\]\]/ && ++questions == 2 { exit } { print }' "$temporary/chapter.toml" >ch05_streams/chapter.toml
+    printf 'streams_with_kernels = %s\n' "$streams" >"$answers"
+    try quiz ch05 --answers "$answers"
+    exits 0
+    prints '1 right, 0 wrong, 0 unanswered'
+    prints 'next     ./lab start ch05/vector_add_pipeline'
+    for name in vector_add_pipeline pageable_async default_stream missing_event priority more_is_not_faster; do
+        printf '2026-01-01T00:00:00Z passed ch05_streams/%s\n' "$name" >>work/progress.txt
+    done
+    try quiz ch05 --answers "$answers"
+    prints 'next     ./lab run ch06'
+    cp "$temporary/chapter.toml" ch05_streams/chapter.toml
     on_quiz_line 'no equals sign'
     on_quiz_line 'no_such_question = 4'
     says 'streams_with_kernels'
@@ -248,7 +290,15 @@ quiz() {
         out=$(printf '9\n%s\n\n' "$streams" | timeout 60 script -qec "$lab quiz ch05" /dev/null)
         check 'a wrong answer says where to look, then asks again' contains "$out" 'Open the CUDA HW row'
         check 'and takes the right one' contains "$out" 'right'
-        check 'counts it as right' contains "$out" '1 right, 0 wrong'
+        check 'counts it as right, and not at once' contains "$out" '1 right (1 after a wrong answer), 0 wrong'
+        check 'names the next step' contains "$out" 'next     ./lab quiz ch05 asks once more'
+        command='lab quiz ch03, typed'
+        out=$(printf '9\n\nq\n' | timeout 60 script -qec "$lab quiz ch03" /dev/null)
+        check 'a question on counters is not sent to a timeline' lacks "$out" './lab timeline'
+        check 'but to the counters' contains "$out" './lab analyze ch03_ncu/evidence/h200/buggy.sqlite'
+        check 'by name' contains "$out" 'l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio'
+        check 'wrong and then passed is wrong' contains "$out" '0 right, 1 wrong'
+        command='lab quiz ch05, typed'
         out=$(printf 'q\n%s\n' "$streams" | timeout 60 script -qec "$lab quiz ch05" /dev/null)
         check 'q leaves the quiz' test "$(count "$questions unanswered" "$out") $(count '2. ' "$out")" = '1 0'
     fi

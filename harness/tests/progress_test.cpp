@@ -28,6 +28,21 @@ TEST_CASE("progress: what has been done is read off the lines, and others are pa
     CHECK(progress.exercise("ch05/y").checks == 0);
 }
 
+TEST_CASE("progress: what compiles again, and nothing can grade, has failed by nothing") {
+    const TemporaryFolder folder;
+    const Progress progress(folder.path() / "progress.txt");
+    progress.add(Step::failed, "ch05/x", {kDoesNotCompile});
+    progress.add(Step::ungraded, "ch05/x");
+    CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "ungraded");
+    CHECK(progress.exercise("ch05/x").failed.empty());
+    CHECK(progress.exercise("ch05/x").checks == 2);
+    progress.add(Step::failed, "ch05/x", {"answer"});
+    CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "tried");
+    progress.add(Step::passed, "ch05/x");
+    progress.add(Step::ungraded, "ch05/x");
+    CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "passed");
+}
+
 TEST_CASE("progress: a file that cannot be written is named, with the reason") {
     if (!fs::is_directory("/sys/kernel")) return;
     // Nobody may make a file there. It is not missing, so "No such file" would be no reason.
