@@ -295,7 +295,7 @@ quiz() {
         command='lab quiz ch03, typed'
         out=$(printf '9\n\nq\n' | timeout 60 script -qec "$lab quiz ch03" /dev/null)
         check 'a question on counters is not sent to a timeline' lacks "$out" './lab timeline'
-        check 'but to the counters' contains "$out" './lab analyze ch03_ncu/evidence/h200/buggy.sqlite'
+        check 'but to the counters' contains "$out" './lab analyze ch03_ncu/evidence/h200/'
         check 'by name' contains "$out" 'l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio'
         check 'wrong and then passed is wrong' contains "$out" '0 right, 1 wrong'
         command='lab quiz ch05, typed'
