@@ -21,6 +21,7 @@ enum Paint {
     kPaintSet,
     kPaintRange,
     kPaintWait,
+    kPaintCall,
     kPaintIdle,
     kPaints
 };
