@@ -42,6 +42,12 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce) {
     if (!evidence_->has_trace())
         throw Error(
             fmt::format("{} holds no trace of nsys: it was recorded where nsys was not installed", file));
+    if (const int64_t kernels = evidence_->trace().kernels_of_unknown_launch; kernels > 0)
+        announce(fmt::format(
+            "# {} kernels name no call, since they are from bodies of conditional nodes or from "
+            "graphs launched on the GPU, and several launches may be theirs: no NVTX range counts "
+            "them",
+            kernels));
 }
 
 }  // namespace lab
