@@ -125,7 +125,7 @@ class Figure {
         };
         for (const LegendEntry& of_paint : legend_of(timelines_, colours_))
             entry(of_paint.paint, 1, of_paint.text);
-        if (pale_) entry(*pale_, opacity_of(0.5), "paler: many drawn as one, with gaps between them");
+        if (pale_) entry(*pale_, opacity_of(0.5), "faint: many drawn as one, with gaps between them");
         return y + kLegendLine + kPageMargin / 2;
     }
 

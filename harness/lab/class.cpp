@@ -76,9 +76,8 @@ std::vector<LearnerReport> read_reports(const fs::path& folder) {
             yellow(fmt::format("{} more files are not counted: they are no reports of a learner either",
                                no_reports - kMostNamed)));
     if (kept.empty())
-        throw Error(
-            fmt::format("{} holds no report of a learner: ./lab report --json > NAME.json makes one.",
-                        printable(folder.string())));
+        throw Error(fmt::format("{} holds no report of a learner: ./lab report --json > NAME.json makes one.",
+                                printable(folder.string())));
     std::vector<LearnerReport> reports;
     for (ReadFile& read : kept) reports.push_back(std::move(read.report));
     return reports;

@@ -80,7 +80,7 @@ fs::path binary_for(const Course& course, const ToolRequest& request, const std:
     if (!tool)
         throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
                     kNothingCouldRun);
-    if (is_built(request.program)) return fs::absolute(request.program).lexically_normal();
+    if (!is_source(program.source.string())) return course.root() / program.source;
     return build_program(course, program, announce_to_terminal);
 }
 
@@ -146,7 +146,8 @@ int run_sanitize(const ToolRequest& request) {
     const Course course = Course::find();
     const fs::path binary = binary_for(course, request, compute_sanitizer(), "compute-sanitizer");
     std::vector<std::string> arguments = request.arguments;
-    if (arguments.empty()) arguments = program_by_name(course, request.program).check_arguments;
+    if (arguments.empty() && request.program.find(".cu") == std::string::npos)
+        arguments = program_by_name(course, request.program).check_arguments;
     return show(sanitizer_command(*compute_sanitizer(), request.tool), binary, arguments);
 }
 
@@ -180,8 +181,7 @@ void add_tools(Session& session) {
          .does =
              "Builds a program of the course or a .cu file of your own, or takes one that is built, prints "
              "the command line of nsys and runs it. The report stays where nsys-ui opens it and ./lab "
-             "analyze and ./lab timeline "
-             "read it.",
+             "analyze and ./lab timeline read it.",
          .writes = {{"build/reports/", "the .nsys-rep"}, {"build/programs/", "the program, built"}},
          .examples = {{"./lab nsys ch05/buggy", "records the chapter's first program"},
                       {"./lab nsys ch05/fixed -- --count 1000000", "words behind -- go to the program"},

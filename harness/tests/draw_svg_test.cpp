@@ -191,11 +191,11 @@ TEST_CASE("The legend explains what is drawn pale, and only where something is")
     for (int i = 0; i < 10'000; ++i) add_kernel(dense, "k", i * 100, i * 100 + 100, 7);
     const std::string pale = timeline_svg({build_timeline(dense, {}), build_timeline(gaps, {})});
     CHECK(xml_problem(pale) == "");
-    CHECK(count_of(pale, ">paler: many drawn as one, with gaps between them<") == 1);
-    CHECK(timeline_svg({build_timeline(dense, {})}).find("paler") == std::string::npos);
+    CHECK(count_of(pale, ">faint: many drawn as one, with gaps between them<") == 1);
+    CHECK(timeline_svg({build_timeline(dense, {})}).find("faint") == std::string::npos);
     Trace single;
     add_kernel(single, "k", 0, 100, 7);
-    CHECK(timeline_svg({build_timeline(single, {})}).find("paler") == std::string::npos);
+    CHECK(timeline_svg({build_timeline(single, {})}).find("faint") == std::string::npos);
 }
 
 TEST_CASE("A part of a picture keeps the whole one's clock") {
