@@ -45,7 +45,11 @@ record() {
     topic='record'
     on whole
     local before broken kept=$temporary/kept
-    sums() { find ch05_streams harness/tests/wrong -path '*/evidence/*' -type f -exec sha256sum {} + | sort; }
+    # Of all that nsys has a part in: two wrong answers are rejected, and recorded, without it.
+    sums() {
+        find ch05_streams harness/tests/wrong -path '*/evidence/*' -type f -exec grep -laF 'CREATE TABLE StringIds' {} + |
+            sort | xargs sha256sum
+    }
     try record --stale
     exits 0
     prints 'nothing to record'
@@ -55,7 +59,7 @@ record() {
         try record ch05
         exits 1
         says 'of ch05_streams/fixed.cu'
-        prints '0 recorded'
+        prints '2 recorded'
         check 'the old evidence is as it was' test "$(sums)" = "$before"
     done
     mode whole nsys works
