@@ -25,6 +25,21 @@ bool begins_as_chapter(const std::string& folder) {
            std::isdigit(static_cast<unsigned char>(folder[2]));
 }
 
+/// The chapter whose number differs from this one's in a single digit, if there is just one: ch99 means none.
+std::string one_digit_away(const std::string& short_id, const std::vector<std::string>& ids) {
+    std::string found;
+    for (const std::string& id : ids) {
+        const std::string other = id.substr(0, id.find('_'));
+        if (other.size() != short_id.size()) continue;
+        int different = 0;
+        for (std::size_t i = 0; i < other.size(); ++i) different += other[i] != short_id[i];
+        if (different != 1) continue;
+        if (!found.empty()) return "";
+        found = other;
+    }
+    return found;
+}
+
 /// The folders of GPUs below an evidence folder: the order in which to look for a recorded run.
 std::vector<fs::path> gpu_folders(const fs::path& evidence) {
     std::vector<fs::path> folders;
@@ -90,12 +105,33 @@ Chapter Course::chapter(const std::string& name) const {
             return read_chapter(root_, id);
         short_ids.push_back(short_id);
     }
-    std::vector<std::string> names = short_ids;
-    names.insert(names.end(), ids.begin(), ids.end());
-    const std::string near = nearest(name, names);
+    const std::string near = meant_by(name);
     throw Error(fmt::format("there is no chapter '{}'{}; there are: {}", printable(name),
                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
                             join(short_ids, ", ")));
+}
+
+std::string Course::meant_by(const std::string& name) const {
+    std::vector<std::string> names = chapter_ids();
+    if (begins_as_chapter(name) && name.find_first_not_of("0123456789", 2) == std::string::npos)
+        return one_digit_away(name, names);
+    for (std::size_t i = 0, n = names.size(); i < n; ++i)
+        names.push_back(names[i].substr(0, names[i].find('_')));
+    std::map<std::string, std::string> exercises;  // "capstone" -> "ch07/capstone"
+    std::vector<std::string> exercise_names;
+    try {
+        for (const Chapter& chapter : chapters())
+            for (const Exercise& e : chapter.exercises) {
+                exercises.emplace(e.name, chapter.short_id + "/" + e.name);
+                exercise_names.push_back(e.name);
+            }
+    } catch (const Error&) {  // of a chapter that is not asked for
+    }
+    if (const auto at = exercises.find(name); at != exercises.end()) return at->second;
+    const std::string near = nearest(name, names);
+    if (!near.empty()) return near;
+    const std::string exercise = nearest(name, exercise_names);
+    return exercise.empty() ? "" : exercises.at(exercise);
 }
 
 Course::Chosen Course::choose(const std::string& asked) const {

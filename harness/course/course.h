@@ -30,7 +30,8 @@ class Course {
     /// All of them, read. An Error names the file and the line that cannot be.
     [[nodiscard]] std::vector<Chapter> chapters() const;
 
-    /// A chapter by "ch05", "5" or "ch05_streams"; an Error names the nearest one there is.
+    /// A chapter by "ch05", "5" or "ch05_streams"; an Error names the nearest one there is, or the exercise
+    /// that has this name.
     [[nodiscard]] Chapter chapter(const std::string& name) const;
 
     /// A case by "ch05" (the pair) or "ch05/vector_add_pipeline", also with the exercise's number, and an
@@ -61,6 +62,9 @@ class Course {
     [[nodiscard]] std::string shown(const std::filesystem::path& path) const;
 
   private:
+    /// What may have been meant by a name that is no chapter's, or "": "ch05", "ch07/capstone".
+    [[nodiscard]] std::string meant_by(const std::string& name) const;
+
     std::filesystem::path root_;
 };
 

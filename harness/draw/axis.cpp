@@ -30,15 +30,17 @@ Unit unit_of(int64_t span_ns) {
 
 }  // namespace
 
-std::vector<Tick> axis_ticks(int64_t span_ns, int at_most) {
-    std::vector<Tick> ticks{{0, "0"}};
-    if (span_ns <= 0) return ticks;
+std::vector<Tick> axis_ticks(int64_t span_ns, int at_most, int64_t from_ns) {
+    if (span_ns <= 0) return {{0, "0"}};
     const int64_t step = round_step(span_ns, std::max(1, at_most));
-    const Unit unit = unit_of(span_ns);
-    for (int64_t i = 1; i <= span_ns / step; ++i)
-        ticks.push_back(
-            {i * step, fmt::format("{:g} {}", static_cast<double>(i * step) / static_cast<double>(unit.ns),
-                                   unit.name)});
+    const Unit unit = unit_of(from_ns + span_ns);
+    const auto label = [&](int64_t ns) {
+        if (ns == 0) return std::string("0");
+        return fmt::format("{:.12g} {}", static_cast<double>(ns) / static_cast<double>(unit.ns), unit.name);
+    };
+    std::vector<Tick> ticks;
+    for (int64_t i = (from_ns + step - 1) / step; i <= (from_ns + span_ns) / step; ++i)
+        ticks.push_back({i * step - from_ns, label(i * step)});
     return ticks;
 }
 

@@ -74,7 +74,8 @@ Cells range_cells(const std::vector<Box>& boxes, int lane, const TimeScale& scal
     for (const Box& box : boxes) {
         if (box.lane != lane) continue;
         const bool waits = box.kind == Box::Kind::api_sync;
-        const Look& look = look_of(waits ? kPaintWait : kPaintRange);
+        const bool calls = box.kind == Box::Kind::api_call;
+        const Look& look = look_of(waits ? kPaintWait : calls ? kPaintCall : kPaintRange);
         const int first = scale.cell_of(box.begin_ns);
         const int last = std::max(first, scale.cell_of(std::max(box.begin_ns, box.end_ns - 1)));
         const auto put = [&](int cell, const std::string& glyph) {

@@ -21,6 +21,7 @@ const Look& look_of(int paint) {
         {"#F0E442", "#000", 227, 0.34, "s", "memory set"},
         {"#C6CFDA", "#1f2328", 250, 1, "─", "NVTX range"},
         {"#98A4B2", "#1f2328", 109, 0.75, "═", "host waits for the GPU"},
+        {"#6E7B8B", "#fff", 66, 0.5, "┄", "host in another CUDA call"},
         {"url(#idle)", "#1f2328", 244, 1, "·", "GPU idle"},
     }};
     return kLooks[static_cast<std::size_t>(paint)];
@@ -47,6 +48,8 @@ int SharedColours::paint(std::size_t timeline, const Box& box) const {
             return kPaintSet;
         case Box::Kind::range:
             return kPaintRange;
+        case Box::Kind::api_call:
+            return kPaintCall;
         case Box::Kind::api_sync:
             break;
     }
@@ -122,15 +125,17 @@ std::vector<LegendEntry> legend_of(std::span<const Timeline> timelines, const Sh
             for (const Box& box : row.boxes) used[static_cast<std::size_t>(colours.paint(i, box))] = true;
         if (!timelines[i].idle.empty()) used[kPaintIdle] = true;
     }
-    std::ptrdiff_t others = 0;
-    for (std::size_t i = kOwnColours; i < colours.names.size(); ++i) others += !colours.names[i].empty();
+    std::vector<std::string> others;
+    for (std::size_t i = kOwnColours; i < colours.names.size(); ++i)
+        if (!colours.names[i].empty()) others.push_back(colours.names[i]);
     std::vector<LegendEntry> legend;
     for (int paint = 0; paint < kPaints; ++paint) {
         if (!used[static_cast<std::size_t>(paint)]) continue;
-        legend.push_back({paint, paint < kOwnColours ? colours.names[static_cast<std::size_t>(paint)]
-                                 : paint == kPaintOtherKernels
-                                     ? fmt::format("{} other kernel{}", others, others == 1 ? "" : "s")
-                                     : look_of(paint).says});
+        legend.push_back(
+            {paint, paint < kOwnColours ? colours.names[static_cast<std::size_t>(paint)]
+                    : paint == kPaintOtherKernels
+                        ? others.size() == 1 ? others[0] : fmt::format("{} other kernels", others.size())
+                        : look_of(paint).says});
     }
     return legend;
 }

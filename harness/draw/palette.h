@@ -22,6 +22,7 @@ enum Paint {
     kPaintSet,
     kPaintRange,
     kPaintWait,
+    kPaintCall,
     kPaintIdle,
     kPaints
 };

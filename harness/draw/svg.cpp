@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "core/text.h"
 #include "draw/axis.h"
@@ -16,7 +17,7 @@ namespace lab {
 
 namespace {
 
-constexpr double kLeft = 192, kDurationFont = 13, kHeader = 42, kBetween = 22, kLegendLine = 20;
+constexpr double kLeft = 228, kDurationFont = 13, kHeader = 42, kBetween = 22, kLegendLine = 20;
 
 constexpr const char* kIdlePattern = R"svg(<defs><pattern id="idle" width="5" height="5" )svg"
                                      R"svg(patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
@@ -31,7 +32,8 @@ class Figure {
         plot_ = {.left_px = kLeft,
                  .px_per_ns = (kPageRight - kLeft) / static_cast<double>(std::max<int64_t>(longest_ns_, 1)),
                  .label_px = kPageMargin};
-        ticks_ = axis_ticks(longest_ns_, 8);
+        const Timeline* const first = timelines.empty() ? nullptr : &timelines.front();
+        ticks_ = axis_ticks(longest_ns_, 8, first ? first->begin_ns - first->origin_ns : 0);
     }
 
     std::string draw() {
@@ -71,7 +73,8 @@ class Figure {
             "<rect class=\"panel\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#f3f5f8\"/>\n",
             px(kLeft), px(rows - 4), px(end - kLeft), px(height + 8));
         draw_grid(rows - 4, rows + height + 4);
-        append_rows(body_, timeline, which, colours_, plot_, rows);
+        const std::optional<int> pale = append_rows(body_, timeline, which, colours_, plot_, rows);
+        if (pale) pale_ = std::min(*pale, pale_.value_or(*pale));
         fmt::format_to(std::back_inserter(body_),
                        "<path class=\"end\" d=\"M{} {}V{}\" stroke=\"#1f2328\" stroke-width=\"1.5\"/>\n",
                        px(end), px(rows - 4), px(rows + height + 4));
@@ -108,18 +111,21 @@ class Figure {
 
     double draw_legend(double top) {
         double x = kLeft, y = top;
-        for (const LegendEntry& entry : legend_of(timelines_, colours_)) {
-            const std::string words = fit_px(entry.text, kNoteFont, (kPageRight - kLeft) / 2);
+        const auto entry = [&](int paint, double opacity, const std::string& text_of_entry) {
+            const std::string words = fit_px(text_of_entry, kNoteFont, (kPageRight - kLeft) / 2);
             const double width = 20 + text_px(words, kNoteFont) + 18;
             if (x > kLeft && x + width > kPageRight) x = kLeft, y += kLegendLine;
-            const Look& look = look_of(entry.paint);
+            const Look& look = look_of(paint);
             const double height = 12 * look.height;
             fmt::format_to(std::back_inserter(body_),
-                           "<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"{}\" fill=\"{}\"/>\n", px(x),
-                           px(y + 8 - height / 2), px(height), look.fill);
+                           "<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"{}\" fill=\"{}\"{}/>\n", px(x),
+                           px(y + 8 - height / 2), px(height), look.fill, opacity_attribute(opacity));
             text(x + 20, y + 12, kNoteFont, kInk, words);
             x += width;
-        }
+        };
+        for (const LegendEntry& of_paint : legend_of(timelines_, colours_))
+            entry(of_paint.paint, 1, of_paint.text);
+        if (pale_) entry(*pale_, opacity_of(0.5), "faint: many drawn as one, with gaps between them");
         return y + kLegendLine + kPageMargin / 2;
     }
 
@@ -127,6 +133,7 @@ class Figure {
     SharedColours colours_;
     PlotArea plot_;
     std::vector<Tick> ticks_;
+    std::optional<int> pale_;  ///< the first of the paints that have been drawn pale
     int64_t longest_ns_ = 0;
     std::string body_;
 };

@@ -16,8 +16,9 @@ namespace lab {
 
 namespace {
 
-constexpr double kThinPx = 0.6;  ///< a box narrower than this is drawn together with its like
-constexpr double kStripePx = 3;  ///< narrower ones are stripes: too fine to point at
+constexpr double kThinPx = 0.6;    ///< a box narrower than this is drawn together with its like
+constexpr double kStripePx = 3;    ///< narrower ones are stripes: too fine to point at
+constexpr double kSeenPalePx = 8;  ///< a narrower one is not seen to be pale
 constexpr double kIdlePx = 12, kIdleGapPx = 4, kRowGapPx = 4, kLabelFontPx = 11, kBoxFontPx = 10.5;
 constexpr int kMostLanes = 8;  ///< of one row; a figure that shows more is a wall
 
@@ -46,8 +47,7 @@ void append_rect(std::string& svg, double begin_px, double width_px, double heig
                  const std::string& hover) {
     fmt::format_to(std::back_inserter(svg),
                    "<rect x=\"{}\" width=\"{}\" height=\"{}\"{}><title>{}</title></rect>\n", px(begin_px),
-                   px(width_px), px(height_px), opacity < 1 ? fmt::format(" opacity=\"{}\"", opacity) : "",
-                   xml_text(hover));
+                   px(width_px), px(height_px), opacity_attribute(opacity), xml_text(hover));
 }
 
 /// The names of boxes that are wide enough for them.
@@ -118,7 +118,7 @@ void append_marks(std::string& svg, const Mark* begin, const Mark* end, const Ti
         if (stripes.add(*mark, x, width)) continue;
         stripes.append_to(svg);
         if (!stripes.add(*mark, x, width))
-            append_rect(svg, x, width, box_px, 0.25 + 0.75 * mark->coverage, hover_of(*mark));
+            append_rect(svg, x, width, box_px, opacity_of(mark->coverage), hover_of(*mark));
     }
     stripes.append_to(svg);
     svg += "</g>\n";
@@ -141,8 +141,9 @@ void append_lane(std::string& svg, std::vector<Mark> marks, const Timeline& time
     append_names(svg, marks, timeline, plot, top_px + height_px / 2);
 }
 
-void append_row(std::string& svg, const TimelineRow& row, const Timeline& timeline, std::size_t which,
-                const SharedColours& colours, const PlotArea& plot, double top_px) {
+std::optional<int> append_row(std::string& svg, const TimelineRow& row, const Timeline& timeline,
+                              std::size_t which, const SharedColours& colours, const PlotArea& plot,
+                              double top_px) {
     const std::string hidden =
         row.lanes > kMostLanes ? fmt::format(" ({} of {} lanes)", kMostLanes, row.lanes) : "";
     append_label(svg, plot, top_px + row_px(row) / 2, row.name + hidden, row.short_name + hidden);
@@ -150,20 +151,24 @@ void append_row(std::string& svg, const TimelineRow& row, const Timeline& timeli
     for (const Box& box : row.boxes)
         if (box.lane < lanes_drawn(row))
             lanes[static_cast<std::size_t>(box.lane)].push_back({&box, colours.paint(which, box)});
-    for (std::size_t i = 0; i < lanes.size(); ++i)
-        append_lane(svg, marks_of(lanes[i], kThinPx / plot.px_per_ns), timeline, plot,
-                    top_px + static_cast<double>(i) * lane_px(row), lane_px(row));
+    std::optional<int> pale;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        std::vector<Mark> marks = marks_of(lanes[i], kThinPx / plot.px_per_ns);
+        for (const Mark& mark : marks) {
+            const double width = static_cast<double>(mark.end_ns - mark.begin_ns) * plot.px_per_ns;
+            if (mark.coverage < 1 && width >= kSeenPalePx)
+                pale = std::min(mark.paint, pale.value_or(mark.paint));
+        }
+        append_lane(svg, std::move(marks), timeline, plot, top_px + static_cast<double>(i) * lane_px(row),
+                    lane_px(row));
+    }
+    return pale;
 }
 
 /// Idle time as hatching. Gaps too thin to be seen are drawn together and the paler the smaller their share.
 void append_idle(std::string& svg, const Timeline& timeline, const PlotArea& plot, double top_px) {
-    const auto idle_ns = static_cast<double>(total(timeline.idle));
-    const std::string share =
-        timeline.span_ns() > 0
-            ? fmt::format("GPU idle {} ({}%)", format_ns(idle_ns),
-                          format_number(100 * idle_ns / static_cast<double>(timeline.span_ns()), 2))
-            : "GPU idle";
-    append_label(svg, plot, top_px + kIdlePx / 2, share, "GPU idle");
+    const std::string words = idle_words(timeline);
+    append_label(svg, plot, top_px + kIdlePx / 2, words, words.substr(std::string_view("GPU ").size()));
     std::vector<Box> gaps(timeline.idle.size());
     std::vector<Painted> lane;
     for (std::size_t i = 0; i < gaps.size(); ++i) {
@@ -191,13 +196,24 @@ double rows_height(const Timeline& timeline) {
     return height;
 }
 
-void append_rows(std::string& svg, const Timeline& timeline, std::size_t which, const SharedColours& colours,
-                 const PlotArea& plot, double top_px) {
+double opacity_of(double coverage) {
+    return 0.25 + 0.75 * coverage;
+}
+
+std::string opacity_attribute(double opacity) {
+    return opacity < 1 ? fmt::format(" opacity=\"{}\"", opacity) : "";
+}
+
+std::optional<int> append_rows(std::string& svg, const Timeline& timeline, std::size_t which,
+                               const SharedColours& colours, const PlotArea& plot, double top_px) {
+    std::optional<int> pale;
     for (const TimelineRow& row : timeline.rows) {
-        append_row(svg, row, timeline, which, colours, plot, top_px);
+        const std::optional<int> pale_here = append_row(svg, row, timeline, which, colours, plot, top_px);
+        if (pale_here) pale = std::min(*pale_here, pale.value_or(*pale_here));
         top_px += row_px(row) + kRowGapPx;
     }
     append_idle(svg, timeline, plot, top_px + kIdleGapPx);
+    return pale;
 }
 
 }  // namespace lab

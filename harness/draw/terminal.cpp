@@ -62,8 +62,9 @@ class Page {
     }
 
     void print_row(const TimelineRow& row) {
-        const bool is_host = !row.boxes.empty() && (row.boxes.front().kind == Box::Kind::range ||
-                                                    row.boxes.front().kind == Box::Kind::api_sync);
+        const Box::Kind kind = row.boxes.empty() ? Box::Kind::kernel : row.boxes.front().kind;
+        const bool is_host =
+            kind == Box::Kind::range || kind == Box::Kind::api_sync || kind == Box::Kind::api_call;
         if (!is_host) {
             std::vector<int> paints;
             paints.reserve(row.boxes.size());
@@ -80,7 +81,8 @@ class Page {
     void print_axis() {
         Cells marks(static_cast<std::size_t>(scale_.cells), Cell{"─"}), labels(marks.size(), Cell{" "});
         int free_from = 0;
-        for (const Tick& tick : axis_ticks(span_ns_, std::max(1, scale_.cells / 9))) {
+        for (const Tick& tick :
+             axis_ticks(span_ns_, std::max(1, scale_.cells / 9), timeline_.begin_ns - timeline_.origin_ns)) {
             const int cell = scale_.cell_of(timeline_.begin_ns + tick.ns);
             const int width = columns_of(std::string_view(tick.label));
             marks[static_cast<std::size_t>(cell)] = {"┴"};
@@ -97,6 +99,8 @@ class Page {
     /// What the glyphs stand for. Without colour all kernels look alike.
     std::vector<LegendEntry> legend() const {
         std::vector<LegendEntry> entries = legend_of({&timeline_, 1}, colours_);
+        for (LegendEntry& entry : entries)
+            if (entry.paint == kPaintIdle) entry.text = idle_words(timeline_);
         const auto is_kernel = [](const LegendEntry& e) { return e.paint <= kPaintOtherKernels; };
         if (!colour_ && !entries.empty() && is_kernel(entries.front())) {
             std::erase_if(entries, is_kernel);

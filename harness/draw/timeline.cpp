@@ -6,12 +6,15 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
+#include "core/error.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "draw/host_ids.h"
 #include "draw/lanes.h"
 #include "draw/palette.h"
+#include "evidence/call_key.h"
 #include "evidence/projection.h"
 #include "evidence/range_selection.h"
 
@@ -25,6 +28,7 @@ struct View {
     const Trace& shown;
     std::optional<Intervals> host;  ///< with a range: where the host was in it
     Interval window;
+    int64_t origin_ns;  ///< where the whole picture begins
     bool several_processes;
 
     /// " of 4711" where the process has to be told, else "".
@@ -60,21 +64,36 @@ Interval window_of(const Trace& shown) {
     return {window->begin, std::max(window->end, window->begin + 1)};
 }
 
+/// The part of the whole window that is asked for.
+Interval part_of(const Interval& whole, const TimelineOptions& options) {
+    if (!options.from_ns && !options.to_ns) return whole;
+    const int64_t span_ns = whole.end - whole.begin;
+    const int64_t from_ns = options.from_ns.value_or(0), to_ns = options.to_ns.value_or(span_ns);
+    const auto in_words = [](int64_t ns) { return format_ns(static_cast<double>(ns)); };
+    if (from_ns >= span_ns)
+        throw Error(fmt::format("nothing is left from {} on: the whole picture is {} long", in_words(from_ns),
+                                in_words(span_ns)));
+    if (from_ns >= to_ns)
+        throw Error(fmt::format("from {} to {} there is no time: the end has to be later than the beginning",
+                                in_words(from_ns), in_words(to_ns)));
+    return {whole.begin + from_ns, whole.begin + std::min(to_ns, span_ns)};
+}
+
 /// With a range, a range is shown if it begins while the host is in the chosen one.
 bool shows(const View& view, const Range& range) {
     return !view.host || contains(*view.host, range.start_ns);
 }
 
-/// The window starts the picture's own clock: 0 is its left edge.
+/// The picture's own clock: 0 is the left edge of the whole.
 std::string when(const View& view, int64_t begin_ns, int64_t end_ns) {
     return fmt::format("{} at {}", format_ns(static_cast<double>(end_ns - begin_ns)),
-                       format_ns(static_cast<double>(begin_ns - view.window.begin)));
+                       format_ns(static_cast<double>(begin_ns - view.origin_ns)));
 }
 
 Box make_box(const View& view, Box::Kind kind, int64_t begin_ns, int64_t end_ns, std::string name) {
     Box box;
-    box.begin_ns = std::clamp(begin_ns, view.window.begin, view.window.end);
-    box.end_ns = std::clamp(end_ns, box.begin_ns, view.window.end);
+    box.begin_ns = begin_ns;
+    box.end_ns = end_ns;
     box.kind = kind;
     box.name = std::move(name);
     box.hover = fmt::format("{} {}", box.name, when(view, begin_ns, end_ns));
@@ -125,8 +144,23 @@ std::vector<int> kernel_colours(const Trace& shown) {
     return colours;
 }
 
+/// Cuts the boxes to the window, and drops those that are outside of it.
+void cut_to_window(std::vector<Box>& boxes, const Timeline& timeline) {
+    const int64_t begin_ns = timeline.begin_ns, end_ns = timeline.end_ns;
+    std::erase_if(boxes, [&](const Box& box) {
+        const bool takes_no_time = box.begin_ns == box.end_ns;
+        return takes_no_time ? box.begin_ns < begin_ns || box.begin_ns > end_ns
+                             : box.end_ns <= begin_ns || box.begin_ns >= end_ns;
+    });
+    for (Box& box : boxes) {
+        box.begin_ns = std::max(box.begin_ns, begin_ns);
+        box.end_ns = std::min(box.end_ns, end_ns);
+    }
+}
+
 /// Sorts the boxes into lanes, and adds the row.
 void add_row(Timeline& timeline, TimelineRow row) {
+    cut_to_window(row.boxes, timeline);
     std::stable_sort(row.boxes.begin(), row.boxes.end(), [](const Box& a, const Box& b) {
         return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
     });
@@ -141,27 +175,52 @@ void add_row(Timeline& timeline, TimelineRow row) {
     timeline.rows.push_back(std::move(row));
 }
 
+/// A row of the host, if there is something in it.
+void add_host_row(Timeline& timeline, TimelineRow row) {
+    cut_to_window(row.boxes, timeline);
+    if (!row.boxes.empty()) add_row(timeline, std::move(row));
+}
+
 using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for what belongs to no thread
 
-/// The calls that wait for the GPU: by their name, or by taking a noticeable part of the picture, all calls
-/// of the name together, as copies of pageable memory do. A launch may take long, yet it waits for nothing.
-class Waits {
+/// Which calls of the host are shown, and as what.
+class Calls {
   public:
-    explicit Waits(const View& view) : view_(view) {
-        for (const ApiCall& call : view.shown.api_calls) ns_of_[call.name] += call.end_ns - call.start_ns;
+    explicit Calls(const View& view) : view_(view) {
+        for (const Copy& copy : view.all.copies)
+            copy_of_.try_emplace({copy.process, copy.correlation}, &copy);  // the first, if it is in parts
+        for (const ApiCall& call : view.shown.api_calls) ns_of_[call.name] += in_window_ns(call);
     }
 
-    [[nodiscard]] bool holds_up_the_host(const ApiCall& call) const {
-        constexpr int64_t kNoticeablePart = 50;
+    /// By name and by what the copies did: the export's table of synchronisations calls an event that a
+    /// stream waits for, which holds up no one on the host, by the same type as a wait of the host.
+    [[nodiscard]] bool waits(const ApiCall& call) const {
         const std::string& name = view_.shown.name_of(call.name);
         if (name.ends_with("Synchronize")) return true;
-        const int64_t noticeable_ns = (view_.window.end - view_.window.begin) / kNoticeablePart;
-        return name.find("Launch") == std::string::npos && ns_of_.at(call.name) > noticeable_ns;
+        const auto at = copy_of_.find({call.process, call.correlation});
+        if (at == copy_of_.end() || at->second->start_ns >= call.end_ns) return false;
+        const Copy& copy = *at->second;
+        const bool blocks = name.find("Async") == std::string::npos;
+        if (copy.direction == Direction::set) return blocks && copy.to == "pinned";
+        if (copy.direction == Direction::device_to_device) return false;
+        return blocks || copy.from == "pageable" || copy.to == "pageable";
+    }
+
+    /// Do all calls of this name together take a noticeable part of the picture?
+    [[nodiscard]] bool are_long(const ApiCall& call) const {
+        constexpr int64_t kNoticeablePart = 50;
+        return ns_of_.at(call.name) > (view_.window.end - view_.window.begin) / kNoticeablePart;
     }
 
   private:
+    [[nodiscard]] int64_t in_window_ns(const ApiCall& call) const {
+        return std::max<int64_t>(
+            0, std::min(call.end_ns, view_.window.end) - std::max(call.start_ns, view_.window.begin));
+    }
+
     const View& view_;
-    std::map<int64_t, int64_t> ns_of_;  ///< by the name's number
+    std::unordered_map<CallKey, const Copy*, CallKeyHash> copy_of_;  ///< by process, correlation
+    std::map<int64_t, int64_t> ns_of_;                               ///< in the window, by the name's number
 };
 
 /// The ranges of the host rows above, from the first start to the last end of their work on the GPU.
@@ -174,32 +233,42 @@ void add_projected_row(Timeline& timeline, const View& view) {
         boxes.push_back(make_box(view, Box::Kind::range, work->begin, work->end, one_line(r.name)));
         boxes.back().hover = one_line(r.name) + " on the GPU: " + when(view, work->begin, work->end);
     }
-    if (!boxes.empty()) add_row(timeline, {"NVTX on the GPU", "NVTX on GPU", 1, std::move(boxes)});
+    add_host_row(timeline, {"NVTX on the GPU", "NVTX on GPU", 1, std::move(boxes)});
+}
+
+/// A row for each thread, named after it.
+void add_thread_rows(Timeline& timeline, const View& view, std::map<Thread, std::vector<Box>> rows,
+                     const char* before, const char* behind) {
+    for (auto& [thread, boxes] : rows) {
+        const std::string name =
+            (thread.second < 0 ? "across threads" : thread_name(thread.first, thread.second)) +
+            view.of_process(thread.first);
+        const std::string whole = before + name + behind;
+        add_host_row(timeline, {whole, rows.size() < 2 ? trim(std::string(before) + behind) : whole, 1,
+                                std::move(boxes)});
+    }
 }
 
 void add_host_rows(Timeline& timeline, const View& view) {
-    std::map<Thread, std::vector<Box>> ranges, waits;
+    std::map<Thread, std::vector<Box>> ranges, waits, others;
     for (const Range& r : view.all.ranges)
         if (shows(view, r))
             ranges[{r.process, r.crosses_threads ? -1 : r.thread}].push_back(
                 make_box(view, Box::Kind::range, r.start_ns, r.end_ns, one_line(r.name)));
-    const Waits all_waits(view);
-    for (const ApiCall& call : view.shown.api_calls)
-        if (all_waits.holds_up_the_host(call) && call.end_ns > view.window.begin &&
-            call.start_ns < view.window.end)
-            waits[{call.process, call.thread}].push_back(make_box(view, Box::Kind::api_sync, call.start_ns,
-                                                                  call.end_ns,
-                                                                  one_line(view.shown.name_of(call.name))));
-    const auto name = [&](const Thread& t) {
-        return (t.second < 0 ? "across threads" : thread_name(t.first, t.second)) + view.of_process(t.first);
-    };
-    for (auto& [thread, boxes] : ranges)
-        add_row(timeline, {"NVTX " + name(thread), ranges.size() < 2 ? "NVTX" : "NVTX " + name(thread), 1,
-                           std::move(boxes)});
+    const Calls calls(view);
+    for (const ApiCall& call : view.shown.api_calls) {
+        const bool waits_for_gpu = calls.waits(call);
+        if (call.end_ns <= view.window.begin || call.start_ns >= view.window.end ||
+            !(waits_for_gpu || calls.are_long(call)))
+            continue;
+        (waits_for_gpu ? waits : others)[{call.process, call.thread}].push_back(
+            make_box(view, waits_for_gpu ? Box::Kind::api_sync : Box::Kind::api_call, call.start_ns,
+                     call.end_ns, one_line(view.shown.name_of(call.name))));
+    }
+    add_thread_rows(timeline, view, std::move(ranges), "NVTX ", "");
     if (timeline.options.projected) add_projected_row(timeline, view);
-    for (auto& [thread, boxes] : waits)
-        add_row(timeline, {name(thread) + " waits", waits.size() < 2 ? "waits" : name(thread) + " waits", 1,
-                           std::move(boxes)});
+    add_thread_rows(timeline, view, std::move(waits), "", " waits");
+    add_thread_rows(timeline, view, std::move(others), "", " calls");
 }
 
 void add_gpu_rows(Timeline& timeline, const View& view) {
@@ -253,16 +322,32 @@ Timeline build_timeline(const Trace& trace, const TimelineOptions& options) {
     RangeSelection selection;
     if (options.range) selection = select_range(trace, *options.range);
     const Trace& shown = options.range ? selection.trace : trace;
-    const View view{trace, shown, options.range ? std::optional(selection.host) : std::nullopt,
-                    window_of(shown), has_several_processes(shown)};
+    const Interval whole = window_of(shown);
+    const View view{.all = trace,
+                    .shown = shown,
+                    .host = options.range ? std::optional(selection.host) : std::nullopt,
+                    .window = part_of(whole, options),
+                    .origin_ns = whole.begin,
+                    .several_processes = has_several_processes(shown)};
     Timeline timeline{.begin_ns = view.window.begin,
                       .end_ns = view.window.end,
+                      .origin_ns = view.origin_ns,
                       .rows = {},
                       .idle = idle_time(view),
                       .options = options};
     add_host_rows(timeline, view);
     add_gpu_rows(timeline, view);
     return timeline;
+}
+
+std::string idle_words(const Timeline& timeline) {
+    if (timeline.span_ns() <= 0) return "GPU idle";
+    const auto idle_ns = static_cast<double>(total(timeline.idle)),
+               span_ns = static_cast<double>(timeline.span_ns());
+    std::string idle = format_ns(idle_ns), span = format_ns(span_ns);
+    const std::size_t of_idle = idle.rfind(' '), of_span = span.rfind(' ');
+    if (idle.substr(of_idle) == span.substr(of_span)) span.resize(of_span);
+    return fmt::format("GPU idle {} of {} ({} %)", idle, span, format_number(100 * idle_ns / span_ns, 2));
 }
 
 }  // namespace lab

@@ -17,11 +17,13 @@ struct TimelineOptions {
     std::string label;                 ///< where the numbers are from: "recorded · NVIDIA H200, driver ..."
     std::optional<std::string> range;  ///< NVTX range to zoom to: only GPU work launched in it is shown
     bool projected = false;            ///< a row of the NVTX ranges as the GPU saw them, too
+    std::optional<int64_t> from_ns = {};  ///< only from here on, counted from the whole picture's left edge
+    std::optional<int64_t> to_ns = {};    ///< and only up to here
 };
 
 /// Something that took time. Times are ns on the clock of the capture, cut to the window of the timeline.
 struct Box {
-    enum class Kind { kernel, copy_h2d, copy_d2h, copy_other, set, range, api_sync };
+    enum class Kind { kernel, copy_h2d, copy_d2h, copy_other, set, range, api_sync, api_call };
 
     int64_t begin_ns = 0, end_ns = 0;
     Kind kind = Kind::kernel;
@@ -42,6 +44,7 @@ struct TimelineRow {
 /// A picture of a capture.
 struct Timeline {
     int64_t begin_ns = 0, end_ns = 0;  ///< the window
+    int64_t origin_ns = 0;  ///< 0 of the axis: where the window begins, or the whole of which it is a part
     std::vector<TimelineRow> rows;
     Intervals idle;  ///< time in the window in which no GPU of the capture did anything at all
     TimelineOptions options;
@@ -55,11 +58,18 @@ constexpr int kOwnColours = 4;
 
 /// Rows from top to bottom: NVTX ranges by host thread, if asked for their projection on the GPU (from the
 /// first start to the last end of the work that was launched in them), host calls that wait for the GPU,
-/// streams with work, and for copies between host and device one row a direction. The window is the GPU work
-/// and the NVTX ranges, or with a range that range and the GPU work launched in it. An Error names the ranges
-/// there are if there is none such.
+/// other calls of which all of one name take a noticeable part of the window, streams with work, and for
+/// copies between host and device one row a direction. The window is the GPU work and the NVTX ranges, or
+/// with a range that range and the GPU work launched in it, or the part of either that is asked for; an
+/// unknown range, or a part that is empty, is an Error.
+///
+/// A call waits for the GPU if it is a synchronisation, or a copy that had begun on the GPU before the call
+/// returned: a blocking one, or of pageable memory, for which an asynchronous call waits, too.
 ///
 /// Colour indices go to the kernels by their time, most first; the first kOwnColours have a colour each.
 [[nodiscard]] Timeline build_timeline(const Trace& trace, const TimelineOptions& options);
+
+/// "GPU idle 541 ms of 917 (59 %)": of the window, which is longer than from the first GPU work to the last.
+[[nodiscard]] std::string idle_words(const Timeline& timeline);
 
 }  // namespace lab

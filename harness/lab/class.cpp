@@ -14,6 +14,7 @@ namespace lab {
 
 namespace {
 
+constexpr std::size_t kMostNamed = 10;            ///< files that are no report: beyond, they are counted
 constexpr std::uintmax_t kMostBytes = 1'000'000;  ///< a report has some 10 000
 
 struct ReadFile {
@@ -45,10 +46,11 @@ std::vector<fs::path> files_below(const fs::path& folder) {
 /// The reports, each learner's newest; what cannot be used, and what is older, is named on stderr.
 std::vector<LearnerReport> read_reports(const fs::path& folder) {
     std::vector<ReadFile> kept;
+    std::size_t no_reports = 0;
     for (const fs::path& path : files_below(folder)) {
         const std::string file = path.lexically_relative(folder).string();
         try {
-            if (fs::file_size(path) > kMostBytes) throw Error("it is too large for a report of a learner");
+            if (fs::file_size(path) > kMostBytes) throw NoReport("it is too large for a report of a learner");
             ReadFile read{file, read_report(read_file(path))};
             const auto twin = std::find_if(kept.begin(), kept.end(), [&](const ReadFile& other) {
                 return same_learner(other.report.learner, read.report.learner);
@@ -60,16 +62,22 @@ std::vector<LearnerReport> read_reports(const fs::path& folder) {
             if (twin->report.made < read.report.made) std::swap(*twin, read);
             warn(read.file,
                  fmt::format("{} is a newer report of {}", printable(twin->file), twin->report.learner));
+        } catch (const NoReport& problem) {
+            if (++no_reports <= kMostNamed) warn(file, problem.what());
         } catch (const Error& problem) {
             warn(file, problem.what());
         } catch (const fs::filesystem_error& problem) {
             warn(file, problem.code().message());
         }
     }
+    if (no_reports > kMostNamed)
+        fmt::print(
+            stderr, "{}\n",
+            yellow(fmt::format("{} more files are not counted: they are no reports of a learner either",
+                               no_reports - kMostNamed)));
     if (kept.empty())
-        throw Error(
-            fmt::format("there is no report of a learner in {}. ./lab report --json > NAME.json makes one.",
-                        printable(folder.string())));
+        throw Error(fmt::format("{} holds no report of a learner: ./lab report --json > NAME.json makes one.",
+                                printable(folder.string())));
     std::vector<LearnerReport> reports;
     for (ReadFile& read : kept) reports.push_back(std::move(read.report));
     return reports;
@@ -102,6 +110,7 @@ struct ClassOptions {
 };
 
 int show_class(const ClassOptions& options) {
+    demand_folder_of("--html", options.html);
     const std::vector<LearnerReport> reports = read_reports(options.folder);
     const std::string now = utc_now();
     if (options.csv) {
@@ -130,7 +139,8 @@ void add_class(Session& session) {
                  "most checks. Below, how each exercise goes for the class, and by what it fails most.\n\n"
                  "Names that differ only in case and spaces are one learner: the newest report counts. A "
                  "file that is older, damaged, from a newer lab or no report is named on stderr, and the "
-                 "others are still read. Hidden files are passed over.",
+                 "others are still read; of those that are no report, the first ten are named and the rest "
+                 "are counted. Hidden files are passed over.",
          .exits = {{"0", "the class is shown; files may have been left out, each with a line on stderr"},
                    {"2", "wrong usage, or no file in the folder is a report of a learner"}},
          .reads = {{"DIR", "the reports, also in folders in it"}},

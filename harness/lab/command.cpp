@@ -1,5 +1,7 @@
 #include "lab/command.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <string_view>
 
 #include "core/terminal.h"
+#include "core/text.h"
 
 namespace lab {
 
@@ -87,6 +90,13 @@ std::string from_here(std::string line) {
 void announce_to_terminal(const std::string& line) {
     const std::string shown = line.rfind("# ", 0) == 0 ? line : "$ " + from_here(line);
     std::fprintf(stderr, "%s\n", dim(shown).c_str());
+}
+
+void demand_folder_of(const char* option, const std::string& file) {
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    if (file.empty() || folder.empty() || std::filesystem::is_directory(folder)) return;
+    throw Error(fmt::format("{} {}: there is no folder {}. Make it, or give a file in one that is there.",
+                            option, printable(file), printable(folder.string())));
 }
 
 std::string verdict_mark(Verdict verdict) {

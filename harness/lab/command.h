@@ -92,6 +92,10 @@ int print_help(const Manuals& manuals, const std::string& name);
 /// Prints a command line that is about to run, so that it can be copied. To stderr: stdout may be JSON.
 void announce_to_terminal(const std::string& line);
 
+/// Refuses a file that an option names to be written, if its folder is not there: a mistyped path should not
+/// make folders. Nothing is named by "".
+void demand_folder_of(const char* option, const std::string& file);
+
 /// A verdict in its colour, with a mark that reads without colour.
 [[nodiscard]] std::string verdict_mark(Verdict verdict);
 

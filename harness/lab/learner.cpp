@@ -19,7 +19,7 @@ fs::path answer_path(const Course& course, const Exercise& exercise) {
 
 Option exercise_word() {
     return {.name = "EXERCISE",
-            .text = "ch05/vector_add_pipeline, or ch05/1",
+            .text = "an exercise: ch05/vector_add_pipeline, or ch05/1",
             .takes = Takes::exercise,
             .required = true};
 }

@@ -137,7 +137,7 @@ LearnerReport read_report(const std::string& text) {
     if (json.is_discarded() && (trim(text).empty() || trim(text).front() == '{'))
         throw Error("it is damaged: no whole JSON");
     if (!json.is_object() || !json.contains("format") || json["format"] != kFormat)
-        throw Error("it is no report of a learner (./lab report --json)");
+        throw NoReport("it is no report of a learner (./lab report --json)");
     try {
         if (json.at("version").get<int>() > kVersion)
             throw Error("it is from a newer lab: update this copy of the course");

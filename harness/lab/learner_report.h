@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/error.h"
 #include "course/class_summary.h"
 #include "course/course.h"
 
@@ -22,7 +23,13 @@ namespace lab {
 /// The report as it is handed in.
 [[nodiscard]] nlohmann::ordered_json to_json(const LearnerReport& report);
 
-/// A report read again. An Error says why the text is none: damaged, not a report, or of a newer lab.
+/// The text is something else than a report, which is no reason to worry about it.
+class NoReport : public Error {
+  public:
+    using Error::Error;
+};
+
+/// A report read again. An Error says why it cannot be: damaged, of a newer lab, or no report.
 [[nodiscard]] LearnerReport read_report(const std::string& text);
 
 }  // namespace lab

@@ -11,6 +11,29 @@
 
 namespace {
 
+/// The chapters, for one who called a command that needs a name without one; "" where that is not the
+/// mistake.
+std::string chapters_to_name(const lab::Session& session, const CLI::ParseError& problem) {
+    const auto commands = session.app.get_subcommands();
+    if (commands.empty() || !dynamic_cast<const CLI::RequiredError*>(&problem)) return "";
+    const lab::Manual* const manual = lab::manual_of(session.manuals, commands[0]->get_name());
+    if (!manual || manual->options.empty()) return "";
+    const lab::Option& first = manual->options[0];
+    using lab::Takes;
+    const bool of_course =
+        first.takes == Takes::chapter || first.takes == Takes::exercise || first.takes == Takes::any_case;
+    const std::string command = "./lab " + manual->name;
+    if (!of_course || std::string(problem.what()).rfind(first.name + " is required", 0) != 0) return "";
+    try {
+        std::string text = fmt::format("{} needs {}. The chapters are:\n", command, first.text);
+        for (const lab::Chapter& chapter : lab::Course::find().chapters())
+            text += fmt::format("  {}  {}\n", chapter.short_id, chapter.title);
+        return text + fmt::format("./lab list names their exercises, {} --help all options.\n", command);
+    } catch (const lab::Error&) {
+        return "";
+    }
+}
+
 /// CLI11 says what is wrong; the nearest command there is helps more.
 int complain(const lab::Session& session, const CLI::ParseError& problem, int argc, char** argv) {
     const CLI::App& app = session.app;
@@ -22,6 +45,8 @@ int complain(const lab::Session& session, const CLI::ParseError& problem, int ar
     const bool unknown = commands.empty() && !first.empty() && first[0] != '-';
     if (unknown)
         fmt::print(stderr, "{}\n", lab::no_such_command(session.manuals, first));
+    else if (const std::string chapters = chapters_to_name(session, problem); !chapters.empty())
+        fmt::print(stderr, "{}", chapters);
     else
         fmt::print(stderr, "{}. ./lab {}--help lists the options.\n", problem.what(),
                    commands.empty() ? "" : commands[0]->get_name() + " ");

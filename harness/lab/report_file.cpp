@@ -51,6 +51,13 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce, Holds 
             evidence_->captured_nothing() ? "nsys captured nothing of this program"
                                           : "this program was recorded without nsys",
             shell_line({file})));
+    if (!evidence_->has_trace()) return;
+    if (const int64_t kernels = evidence_->trace().kernels_of_unknown_launch; kernels > 0)
+        announce(
+            fmt::format("# {} kernels name no call, since they are from bodies of conditional nodes or from "
+                        "graphs launched on "
+                        "the GPU, and several launches may be theirs: no NVTX range counts them",
+                        kernels));
 }
 
 }  // namespace lab

@@ -1,9 +1,14 @@
 // lab timeline FILE: a picture of a report, for the terminal, a browser or Perfetto.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <sstream>
 
 #include "core/terminal.h"
+#include "core/text.h"
 #include "draw/chrome_trace.h"
 #include "draw/svg.h"
 #include "draw/terminal.h"
@@ -16,25 +21,65 @@ namespace lab {
 namespace {
 
 struct TimelineRequest {
-    std::string file, range, svg, chrome;
+    std::string file, range, from, to, svg, chrome;
 };
 
+/// "20ms" or "1.5 us" in ns; nothing if the option is not given.
+std::optional<int64_t> time_of(const char* option, const std::string& text) {
+    constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
+        {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+    constexpr double kMost_ns = 1e18;
+    if (text.empty()) return std::nullopt;
+    double number = -1;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string name = trim(std::string(end, text.data() + text.size()));
+    const auto* const unit =
+        std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& known) { return known.first == name; });
+    if (failed != std::errc{} || unit == kUnits.end() || !(number >= 0 && number * unit->second <= kMost_ns))
+        throw Error(fmt::format("{} {}: give a time from 0 on with its unit, ns, us, ms or s, as in 20ms",
+                                option, printable(text)));
+    return static_cast<int64_t>(std::llround(number * unit->second));
+}
+
+/// What of the trace lies at least in part in the window.
+Trace part_of(const Trace& trace, const Timeline& window) {
+    Trace part = trace;
+    const auto keep = [&](auto& records) {
+        std::erase_if(
+            records, [&](const auto& r) { return r.end_ns < window.begin_ns || r.start_ns > window.end_ns; });
+    };
+    keep(part.kernels), keep(part.copies), keep(part.api_calls), keep(part.ranges);
+    return part;
+}
+
+/// The file's name, and which part of it is shown.
+std::string title_of(const TimelineRequest& request, const std::optional<int64_t>& from_ns,
+                     const std::optional<int64_t>& to_ns) {
+    const std::string name = fs::path(request.file).filename().string();
+    const auto in_words = [](int64_t ns) { return format_ns(static_cast<double>(ns)); };
+    if (!from_ns && !to_ns) return name;
+    return fmt::format("{}, from {}{}", name, in_words(from_ns.value_or(0)),
+                       to_ns ? " to " + in_words(*to_ns) : " on");
+}
+
 int timeline(const TimelineRequest& request) {
+    demand_folder_of("--svg", request.svg);
+    demand_folder_of("--chrome", request.chrome);
+    const auto from_ns = time_of("--from", request.from), to_ns = time_of("--to", request.to);
     const ReportFile report(request.file, announce_to_terminal);
     const Evidence& evidence = report.evidence();
     const auto range = request.range.empty() ? std::nullopt : std::optional(request.range);
     const Timeline picture = build_timeline(
-        evidence.trace(), {fs::path(request.file).filename().string(), report.label(), range, true});
+        evidence.trace(), {title_of(request, from_ns, to_ns), report.label(), range, true, from_ns, to_ns});
     if (!request.svg.empty()) {
         write_file(request.svg, timeline_svg({picture}));
         fmt::print("{}\n", request.svg);
     }
     if (!request.chrome.empty()) {
+        Trace trace = range ? select_range(evidence.trace(), *range).trace : evidence.trace();
+        if (from_ns || to_ns) trace = part_of(trace, picture);
         std::ostringstream json;
-        if (range)
-            write_chrome_trace(select_range(evidence.trace(), *range).trace, json);
-        else
-            write_chrome_trace(evidence.trace(), json);
+        write_chrome_trace(trace, json);
         write_file(request.chrome, json.view());
         fmt::print("{}  (open it in ui.perfetto.dev or chrome://tracing)\n", request.chrome);
     }
@@ -52,9 +97,18 @@ void add_timeline(Session& session) {
         {.name = "timeline",
          .summary = "a picture of a report: terminal, SVG or Perfetto",
          .does =
-             "Draws a report of Nsight Systems: NVTX ranges, calls of the CUDA API, and for each stream its "
-             "kernels, copies and idle time. Without --svg and --chrome it draws in the terminal, as wide "
-             "as that is.",
+             "Draws a report of Nsight Systems, in rows: the NVTX ranges of each thread, and the same as the "
+             "GPU "
+             "saw them, from the first start to the last end of their work; the calls in which a thread "
+             "waits "
+             "for the GPU; its other CUDA calls, if those of one name take a fiftieth of the picture "
+             "together; "
+             "for each stream its kernels, copies and memory sets; the copies in each direction; and the "
+             "time "
+             "in which no GPU did anything. Without --svg and --chrome it draws in the terminal, as wide as "
+             "that is. The JSON of --chrome holds every CUDA call.\n\n"
+             "The picture begins with the first thing it shows, or with the first range of the name given. "
+             "--from and --to count from there, as the picture's axis does, in ns, us, ms or s.",
          .exits = {{"0", "the picture is made"},
                    {"1", "it could not be written, to a full disk for one"},
                    bad_usage(),
@@ -65,12 +119,24 @@ void add_timeline(Session& session) {
          .examples =
              {{"./lab timeline ch05_streams/evidence/h200/fixed.sqlite --range normalise",
                "one range, in the terminal"},
+              {"./lab timeline ch01_tools/evidence/h200/buggy.sqlite --range solve --from 20ms --to 70ms",
+               "a look at a few of its steps"},
               {"./lab timeline ch05_streams/evidence/h200/buggy.sqlite --svg buggy.svg --chrome buggy.json",
                "for a browser, and for ui.perfetto.dev"}},
          .see_also = {"analyze", "nsys", "run"}},
         [request] { return timeline(*request); });
     command.option(report_word(), request->file);
     command.option(range_option(), request->range);
+    command.option({.name = "--from",
+                    .text = "draws from this time on, such as 20ms",
+                    .value = "TIME",
+                    .otherwise = "from the beginning"},
+                   request->from);
+    command.option({.name = "--to",
+                    .text = "draws up to this time, such as 45ms",
+                    .value = "TIME",
+                    .otherwise = "to the end"},
+                   request->to);
     command.option({.name = "--svg",
                     .text = "writes an SVG to this file",
                     .value = "FILE",

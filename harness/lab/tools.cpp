@@ -1,5 +1,6 @@
 // lab nsys|ncu|sanitize PROGRAM: one tool on one program, its command line shown and its output passed on.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -14,23 +15,44 @@ namespace lab {
 
 namespace {
 
-/// "ch05/buggy", "ch05/vector_add_pipeline/starter", or the path of a .cu file of the learner's own.
+constexpr const char* kPrograms = "ch05/buggy, ch05/EXERCISE/starter, a .cu file or a program that is built";
+
+bool is_source(const std::string& name) {
+    return name.size() > 3 && name.ends_with(".cu");
+}
+
+/// Is this a file that is built already? An Error if it is a file, but none to run.
+bool is_built(const std::string& name) {
+    if (is_source(name) || !fs::is_regular_file(name)) return false;
+    if (::access(name.c_str(), X_OK) != 0)
+        throw Error(fmt::format("{} is no program: give {}", printable(name), kPrograms));
+    return true;
+}
+
+/// Does a name that is no file lead somewhere else than into a chapter?
+bool is_path(const Course& course, const std::string& name) {
+    const std::string first = name.substr(0, name.find('/'));
+    const std::vector<std::string> ids = course.chapter_ids();
+    return first.empty() || first[0] == '.' || first[0] == '~' ||
+           (fs::exists(first) && std::find(ids.begin(), ids.end(), first) == ids.end());
+}
+
+/// A program of the course by "ch05/buggy" or "ch05/vector_add_pipeline/starter", or one of the learner's own
+/// by the path of its .cu file, or of itself if it is built already.
 Program program_by_name(const Course& course, const std::string& name) {
-    if (name.size() > 3 && name.substr(name.size() - 3) == ".cu") {
+    if (is_source(name) || is_built(name)) {
         Program program;
         const fs::path absolute = fs::absolute(name).lexically_normal();
-        if (!fs::exists(absolute)) throw Error(fmt::format("there is no file {}", name));
+        if (!fs::exists(absolute)) throw Error(fmt::format("there is no file {}", printable(name)));
         program.source = course.shown(absolute);
         program.name = absolute.stem().string();
         return program;
     }
     const std::size_t slash = name.rfind('/');
-    if (fs::is_regular_file(name))
-        throw Error(
-            fmt::format("{} is built already: give its .cu, or run the tool on it by yourself", name));
+    if (is_path(course, name))
+        throw Error(fmt::format("there is no file {}: give {}", printable(name), kPrograms));
     if (slash == std::string::npos)
-        throw Error(
-            fmt::format("'{}' names no program: give ch05/buggy, ch05/EXERCISE/starter or a .cu file", name));
+        throw Error(fmt::format("'{}' names no program: give {}", printable(name), kPrograms));
     const Course::Chosen chosen = course.choose(name.substr(0, slash));
     const auto& programs = chosen.programs().programs;
     const std::string side = name.substr(slash + 1);
@@ -58,12 +80,14 @@ fs::path binary_for(const Course& course, const Program& program, const std::opt
     if (!tool)
         throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
                     kNothingCouldRun);
+    if (!is_source(program.source.string())) return course.root() / program.source;
     return build_program(course, program, announce_to_terminal);
 }
 
 /// "ch05/missing_event/starter" -> "ch05-missing_event-starter"
 std::string report_name(const ToolRequest& request) {
-    std::string name = fs::path(request.program).replace_extension().relative_path().string();
+    std::string name =
+        fs::path(request.program).replace_extension().lexically_normal().relative_path().string();
     std::replace(name.begin(), name.end(), '/', '-');
     return name;
 }
@@ -135,13 +159,17 @@ void add_tools(Session& session) {
                       {"1", "the program failed, the tool did, or it found an error"},
                       bad_usage(),
                       nothing_could_run("there is no GPU, or the tool or nvcc is missing")};
-        page.reads = {{"PROGRAM", "its source; it is built first if it has changed"}};
+        page.reads = {
+            {"PROGRAM", "its source, which is built first if it has changed; or the program itself"}};
         Subcommand command(session, std::move(page), [request, work] { return work(*request); });
-        command.option({.name = "PROGRAM",
-                        .text = "ch05/buggy, ch05/EXERCISE/starter or a .cu file of your own",
-                        .takes = Takes::program,
-                        .required = true},
-                       request->program);
+        command.option(
+            {.name = "PROGRAM",
+             .text =
+                 "a program of the course (ch05/buggy, ch05/EXERCISE/starter), a .cu file of your own, or "
+                 "a program that is built already",
+             .takes = Takes::program,
+             .required = true},
+            request->program);
         command.rest({.name = "ARGUMENT", .text = "for the program", .behind_dashes = true},
                      request->arguments);
         for (const Option& option : more)
@@ -149,12 +177,14 @@ void add_tools(Session& session) {
     };
     add({.name = "nsys",
          .summary = "record a program with Nsight Systems",
-         .does = "Builds a program of the course or a .cu file of your own, prints the command line of nsys "
-                 "and runs it. The report stays where nsys-ui opens it and ./lab analyze and ./lab timeline "
-                 "read it.",
+         .does =
+             "Builds a program of the course or a .cu file of your own, or takes one that is built, prints "
+             "the command line of nsys and runs it. The report stays where nsys-ui opens it and ./lab "
+             "analyze and ./lab timeline read it.",
          .writes = {{"build/reports/", "the .nsys-rep"}, {"build/programs/", "the program, built"}},
          .examples = {{"./lab nsys ch05/buggy", "records the chapter's first program"},
-                      {"./lab nsys ch05/fixed -- --count 1000000", "words behind -- go to the program"}},
+                      {"./lab nsys ch05/fixed -- --count 1000000", "words behind -- go to the program"},
+                      {"./lab nsys build/my_program", "a program that is built already"}},
          .see_also = {"analyze", "timeline", "docs/nsys.md"}},
         {{.name = "--recording",
           .text = "with the options of this [[recording]] of chapter.toml",

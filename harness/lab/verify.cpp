@@ -219,7 +219,8 @@ Verified verify_chapter(const Course& course, const Chapter& chapter) {
 int verify(const std::string& name, bool save) {
     const Course course = Course::find();
     if (const std::string missing = missing_for_live({}); !missing.empty())
-        throw Error(fmt::format("nothing could be verified: {}. It has not been run, and that is not a pass.",
+        throw Error(fmt::format("nothing could be verified: {}. It has not been run, and that is not a pass. "
+                                "./lab doctor says what to do about it; ./lab run shows what was recorded.",
                                 missing),
                     kNothingCouldRun);
     std::vector<Chapter> chapters;

@@ -58,11 +58,19 @@ TEST_CASE("course: a chapter goes by number, short name or folder") {
 
 TEST_CASE("course: a wrong name gets the nearest right one, and the list") {
     const SmallCourse small;
-    CHECK_THROWS_WITH_AS((void)small.course.chapter("ch06"), doctest::Contains("did you mean ch0"), Error);
+    CHECK_THROWS_WITH_AS((void)small.course.chapter("ch55"), doctest::Contains("did you mean ch05?"), Error);
+    for (const char* name : {"ch06", "ch99", "ch123"})  // as near to several, or to none
+        CHECK_THROWS_WITH_AS((void)small.course.chapter(name),
+                             doctest::Contains(("no chapter '" + std::string(name) + "'; there are").c_str()),
+                             Error);
     CHECK_THROWS_WITH_AS((void)small.course.chapter("roofline"), doctest::Contains("there are: ch01, ch05"),
                          Error);
     CHECK_THROWS_WITH_AS((void)small.course.chapter("ch05_stream"),
                          doctest::Contains("did you mean ch05_streams?"), Error);
+    CHECK_THROWS_WITH_AS((void)small.course.choose("priority"),
+                         doctest::Contains("did you mean ch05/priority?"), Error);
+    CHECK_THROWS_WITH_AS((void)small.course.choose("priorty"),
+                         doctest::Contains("did you mean ch05/priority?"), Error);
     CHECK_THROWS_WITH_AS((void)small.course.choose("5/piplin"), doctest::Contains("did you mean pipeline?"),
                          Error);
     CHECK_THROWS_WITH_AS((void)small.course.choose("5/x"), doctest::Contains("it has: pipeline, priority"),

@@ -12,7 +12,7 @@ using namespace lab::test;
 
 namespace {
 
-constexpr double kLeft = 192, kRight = 928;
+constexpr double kLeft = 228, kRight = 928;
 
 /// `count` pairs of kernels, one twice as long as the other, on `streams` streams.
 Timeline kernel_pairs(int count, int streams, int64_t ns = 45'000) {
@@ -61,7 +61,7 @@ TEST_CASE("Every box has a rectangle with its own hover text while it is wide en
 
 TEST_CASE("Names are written into boxes only where they fit") {
     const std::string wide = timeline_svg({copy_and_kernel(7, "")});
-    CHECK(wide.find(">work</text>") < wide.find("<rect x=\"192\" y=\"1"));  // in the box, before the legend
+    CHECK(wide.find(">work</text>") < wide.find("<rect x=\"228\" y=\"1"));  // in the box, before the legend
     Trace trace;
     for (int i = 0; i < 100; ++i) add_kernel(trace, "does_not_fit", i * 10, i * 10 + 10, 7);
     const std::string narrow = timeline_svg({build_timeline(trace, {})});
@@ -114,7 +114,7 @@ TEST_CASE("Idle time is hatched, with its total") {
     add_kernel(trace, "k", 0, 1 * kMs, 7);
     add_kernel(trace, "k", 3 * kMs, 4 * kMs, 7);
     const std::string svg = timeline_svg({build_timeline(trace, {})});
-    CHECK(svg.find(">GPU idle 2 ms (50%)<") != svg.npos);
+    CHECK(svg.find(">GPU idle 2 ms of 4 (50 %)<") != svg.npos);  // of what, in the same unit
     const Place gap = place_of(svg, "GPU idle 2 ms");
     CHECK(gap.x == doctest::Approx((kRight - kLeft) / 4));
     CHECK(gap.width == doctest::Approx((kRight - kLeft) / 2));
@@ -174,6 +174,42 @@ TEST_CASE("Kernels beyond the palette share a colour, and the legend counts them
     const std::string svg = timeline_svg({build_timeline(trace, {})});
     CHECK(svg.find(">3 other kernels<") != svg.npos);
     CHECK(svg.find(look_of(kPaintOtherKernels).fill) != svg.npos);
+}
+
+TEST_CASE("A single kernel beyond the palette is named") {
+    Trace trace;
+    for (int i = 0; i < 5; ++i)
+        add_kernel(trace, "kernel_" + std::to_string(i), i * 100, i * 100 + 90 - i, 7);
+    const std::string svg = timeline_svg({build_timeline(trace, {})});
+    CHECK(svg.find(">kernel_4<") != svg.npos);
+    CHECK(svg.find("other kernel") == svg.npos);
+}
+
+TEST_CASE("The legend explains what is drawn pale, and only where something is") {
+    Trace gaps, dense;
+    for (int i = 0; i < 10'000; ++i) add_kernel(gaps, "k", i * 100, i * 100 + 40, 7);
+    for (int i = 0; i < 10'000; ++i) add_kernel(dense, "k", i * 100, i * 100 + 100, 7);
+    const std::string pale = timeline_svg({build_timeline(dense, {}), build_timeline(gaps, {})});
+    CHECK(xml_problem(pale) == "");
+    CHECK(count_of(pale, ">faint: many drawn as one, with gaps between them<") == 1);
+    CHECK(timeline_svg({build_timeline(dense, {})}).find("faint") == std::string::npos);
+    Trace single;
+    add_kernel(single, "k", 0, 100, 7);
+    CHECK(timeline_svg({build_timeline(single, {})}).find("faint") == std::string::npos);
+}
+
+TEST_CASE("A part of a picture keeps the whole one's clock") {
+    Trace trace;
+    for (int i = 0; i < 10; ++i) add_kernel(trace, "step", (5 + 10 * i) * kMs, (14 + 10 * i) * kMs, 7);
+    TimelineOptions options;
+    options.from_ns = 20 * kMs, options.to_ns = 45 * kMs;
+    const std::string svg = timeline_svg({build_timeline(trace, options)});
+    CHECK(svg.find(">20 ms</text>") != svg.npos);
+    CHECK(svg.find(">45 ms</text>") != svg.npos);
+    CHECK(svg.find(">0</text>") == svg.npos);
+    CHECK(svg.find(">25 ms</text>") != svg.npos);               // the duration of what is drawn, and a tick
+    CHECK(svg.find("<title>step 9 ms at 30 ms<") != svg.npos);  // begins at 35 ms, 30 ms after the first
+    CHECK(count_of(svg, "<title>step ") == 3);
 }
 
 TEST_CASE("Lanes beyond the drawn ones are counted in the label") {

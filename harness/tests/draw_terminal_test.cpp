@@ -52,6 +52,33 @@ TEST_CASE("Each row shows what ran when") {
     CHECK(text.starts_with("sample: 10 ms\nrecorded · somewhere\n"));
 }
 
+TEST_CASE("The legend says how much of what the GPU was idle") {
+    CHECK(timeline_terminal(sample(), 100, false).find("▄ GPU idle 2 ms of 10 (20 %)") != std::string::npos);
+}
+
+TEST_CASE("A part of the timeline counts on from the whole one's beginning") {
+    Trace trace;
+    add_kernel(trace, "k", 5 * kMs, 15 * kMs, 7);
+    add_kernel(trace, "k", 25 * kMs, 45 * kMs, 7);
+    TimelineOptions options;
+    options.from_ns = 10 * kMs, options.to_ns = 30 * kMs;
+    const std::string text = timeline_terminal(build_timeline(trace, options), 60, false);
+    CHECK(text.find("10 ms") != text.npos);
+    CHECK(text.find("25 ms") != text.npos);
+    CHECK(line_of(text, "stream 7") == times(25, "·") + "▒" + times(25, "█"));
+}
+
+TEST_CASE("Calls that wait for nothing are drawn apart from those that wait") {
+    Trace trace;
+    add_kernel(trace, "k", 0, 10 * kMs, 13);
+    add_call(trace, "cuLibraryLoadData", 0, 5 * kMs, 98);
+    add_call(trace, "cudaDeviceSynchronize", 5 * kMs, 10 * kMs, 99);
+    const std::string text = timeline_terminal(build_timeline(trace, {}), 60, false);
+    CHECK(line_of(text, "waits").starts_with("╞cudaDeviceSynchro"));
+    CHECK(line_of(text, "calls").starts_with("├cuLibraryLoadData"));
+    CHECK(text.find("═ host waits for the GPU   ┄ host in another CUDA call") != text.npos);
+}
+
 TEST_CASE("A given scale sets the width, so that timelines can be compared") {
     const std::string text = timeline_terminal(sample(), 65, false, 20 * kMs);
     CHECK(line_of(text, "stream 13") == times(5, "→") + times(5, "█") + times(10, "·") + times(5, "←"));

@@ -67,6 +67,16 @@ TEST_CASE("Ticks are round, in the unit of the axis") {
     }
 }
 
+TEST_CASE("An axis that begins later has ticks at the same round times") {
+    const std::vector<Tick> ticks = axis_ticks(25'000'000, 5, 21'000'000);
+    REQUIRE(ticks.size() == 5);
+    CHECK(ticks[0].ns == 4'000'000);  // from the axis's beginning
+    CHECK(ticks[0].label == "25 ms");
+    CHECK(ticks[4].label == "45 ms");
+    CHECK(axis_ticks(50, 5, 900'000'000)[1].label == "900.00001 ms");  // no digit is lost
+    CHECK(axis_ticks(100, 5, 0)[0].label == "0");
+}
+
 TEST_CASE("Lanes against brute force on random intervals") {
     std::mt19937 random(1);
     for (int round = 0; round < 200; ++round) {

@@ -122,19 +122,116 @@ TEST_CASE("A range in which nothing is launched is shown alone") {
     CHECK(timeline.idle == Intervals{{100, 200}});
 }
 
-TEST_CASE("Calls that wait for a moment each are shown if together they wait for long") {
+TEST_CASE("Blocking copies wait; other calls are shown if those of a name take long together") {
     Trace trace;
     add_kernel(trace, "step", 0, 100 * kMs, 7);
     for (int64_t i = 0; i < 40; ++i) {
-        add_call(trace, "cudaMemcpy", i * 2 * kMs, i * 2 * kMs + kMs / 2, 5000 + i);  // 20 % in all
-        add_call(trace, "cudaMemGetInfo", i * 2 * kMs + kMs, i * 2 * kMs + kMs + 1000, 6000 + i);
-        add_call(trace, "cudaLaunchKernel", i * 2 * kMs + kMs, i * 2 * kMs + 2 * kMs, 7000 + i);
+        const int64_t at = i * 2 * kMs;
+        add_copy(trace, Direction::device_to_host, at + 1000, at + 1100, 7).correlation = 5000 + i;
+        add_call(trace, "cudaMemcpy", at, at + 2000, 5000 + i);  // 0.08 % in all
+        add_call(trace, "cudaMemGetInfo", at + kMs, at + kMs + 1000, 6000 + i);
+        add_call(trace, "cudaLaunchKernel", at + kMs, at + 2 * kMs, 7000 + i);  // 40 % in all
     }
     const Timeline timeline = build_timeline(trace, {"many", "", std::nullopt});
     const TimelineRow* const waits = find_row(timeline, "main thread waits");
     REQUIRE(waits);
     CHECK(waits->boxes.size() == 40);
     for (const Box& box : waits->boxes) CHECK(box.name == "cudaMemcpy");
+    const TimelineRow* const calls = find_row(timeline, "main thread calls");
+    REQUIRE(calls);
+    CHECK(calls->boxes.size() == 40);
+    for (const Box& box : calls->boxes) CHECK(box.name == "cudaLaunchKernel");
+}
+
+TEST_CASE("Only calls in which the host really waits for the GPU are waits") {
+    struct Case {
+        const char* call;
+        std::optional<Direction> copy;
+        const char *from, *to;
+        int64_t copy_begin_ns;  ///< the call lasts from 100 to 1100
+        bool waits;
+    };
+    const Direction up = Direction::host_to_device, down = Direction::device_to_host,
+                    on = Direction::device_to_device, set = Direction::set;
+    const Case cases[] = {
+        {"cudaDeviceSynchronize", {}, "", "", 0, true},
+        {"cuEventSynchronize", {}, "", "", 0, true},
+        {"cudaMemcpy", down, "device", "pageable", 500, true},
+        {"cudaMemcpy2D", up, "pinned", "device", 500, true},
+        {"cudaMemcpy", up, "pageable", "device", 1200, false},  // small: only staged in the call
+        {"cudaMemcpy", on, "device", "device", 500, false},     // documented not to wait
+        {"cudaMemcpyAsync", down, "device", "pageable", 500, true},
+        {"cudaMemcpyAsync", down, "device", "pinned", 500, false},
+        {"cudaMemset", set, "", "device", 500, false},
+        {"cudaMemset", set, "", "pinned", 500, true},
+        {"cudaMemsetAsync", set, "", "pinned", 500, false},
+        {"cuLibraryLoadData", {}, "", "", 0, false},
+        {"cuModuleLoadData", {}, "", "", 0, false},
+        {"cudaMalloc", {}, "", "", 0, false},
+        {"cudaMallocHost", {}, "", "", 0, false},
+        {"cudaGraphInstantiate", {}, "", "", 0, false},
+        {"cudaLaunchKernel", {}, "", "", 0, false},
+        {"cudaStreamWaitEvent", {}, "", "", 0, false},
+    };
+    for (const Case& c : cases) {
+        INFO(c.call << " " << c.to);
+        Trace trace;
+        add_kernel(trace, "step", 0, 2000, 7);
+        if (c.copy) {
+            Copy& copy = add_copy(trace, *c.copy, c.copy_begin_ns, c.copy_begin_ns + 100, 7);
+            copy.correlation = 42, copy.from = c.from, copy.to = c.to;
+        }
+        add_call(trace, c.call, 100, 1100, 42);
+        const Timeline timeline = build_timeline(trace, {});
+        CHECK((find_row(timeline, "main thread waits") != nullptr) == c.waits);
+        CHECK((find_row(timeline, "main thread calls") == nullptr) == c.waits);  // long, so it is shown
+    }
+}
+
+TEST_CASE("A part of the picture holds what lies in it, cut at its edges") {
+    Trace trace;
+    for (int64_t i = 0; i < 4; ++i) add_kernel(trace, "k", 100 + 100 * i, 180 + 100 * i, 7);
+    add_kernel(trace, "early", 100, 120, 8);
+    add_range(trace, "before", 100, 150);
+    add_range(trace, "across", 150, 400);
+    TimelineOptions options;
+    options.from_ns = 150, options.to_ns = 250;
+    const Timeline timeline = build_timeline(trace, options);
+    CHECK(timeline.begin_ns == 250);  // 150 after the first kernel
+    CHECK(timeline.end_ns == 350);
+    CHECK(timeline.idle == Intervals{{280, 300}});
+    CHECK(timeline.rows.front().boxes.size() == 1);
+    CHECK(timeline.rows.front().boxes[0].begin_ns == 250);
+    CHECK(timeline.rows.front().boxes[0].end_ns == 350);
+    CHECK(timeline.rows.front().boxes[0].hover == "across 250 ns at 50 ns");  // all of it
+    const TimelineRow* const stream = find_row(timeline, "stream 7");
+    REQUIRE(stream->boxes.size() == 2);
+    CHECK(stream->boxes[0].end_ns == 280);
+    CHECK(stream->boxes[1].end_ns == 350);
+    CHECK(find_row(timeline, "stream 8")->boxes.empty());  // a stream that is silent here is seen to be
+    options.to_ns = 10'000;
+    CHECK(build_timeline(trace, options).end_ns == 480);
+}
+
+TEST_CASE("With a range, a part counts from its beginning") {
+    TimelineOptions options;
+    options.range = "work";
+    options.from_ns = 60;
+    const Timeline timeline = build_timeline(trace_with_range(), options);
+    CHECK(timeline.begin_ns == 160);
+    CHECK(timeline.origin_ns == 100);
+    CHECK(timeline.end_ns == 400);
+}
+
+TEST_CASE("A part without time, or behind the end, is an error that says how long the picture is") {
+    TimelineOptions options;
+    options.range = "work";
+    options.from_ns = 300;
+    CHECK_THROWS_WITH_AS((void)build_timeline(trace_with_range(), options), doctest::Contains("300 ns long"),
+                         Error);
+    options.from_ns = 20, options.to_ns = 20;
+    CHECK_THROWS_WITH_AS((void)build_timeline(trace_with_range(), options),
+                         doctest::Contains("there is no time"), Error);
 }
 
 TEST_CASE("An empty capture has no rows") {
@@ -205,19 +302,4 @@ TEST_CASE("Threads packed as nsys packs them are named by their numbers") {
     trace.ranges.push_back({0, 10, kPacked, kPacked | 680, false, "worker", ""});
     CHECK(names_of(build_timeline(trace, {})) ==
           std::vector<std::string>{"NVTX main thread", "NVTX thread 680"});
-}
-
-TEST_CASE(
-    "a copy call that takes long holds up the host; a launch that takes long does not, nor a short call") {
-    Trace trace;
-    trace.names = {"work", "cudaMemcpyAsync", "cudaLaunchKernel", "cudaEventRecord"};
-    trace.kernels = {{0, 1000, 7, 0, 2, 1, 0}};
-    trace.api_calls = {{0, 300, 1, 1, 10, 1, 0}, {300, 600, 2, 1, 10, 2, 0}, {600, 605, 3, 1, 10, 3, 0}};
-    const Timeline timeline = build_timeline(trace, {"", "", std::nullopt});
-    const TimelineRow* waits = nullptr;
-    for (const TimelineRow& row : timeline.rows)
-        if (row.name.ends_with("waits")) waits = &row;
-    REQUIRE(waits);
-    REQUIRE(waits->boxes.size() == 1);
-    CHECK(waits->boxes[0].name == "cudaMemcpyAsync");
 }

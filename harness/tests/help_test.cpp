@@ -85,6 +85,13 @@ TEST_CASE("every page has every section, and no line is too long") {
     }
 }
 
+TEST_CASE("a name that is to be typed stands as it is typed, also at the beginning of a sentence") {
+    const Commands all;
+    const std::string pages = manuals_markdown(all.session.manuals);
+    CHECK(pages.find("An exercise: ch05/vector_add_pipeline") != pages.npos);
+    for (const char* wrong : {"Ch0", "CH0"}) CHECK(pages.find(wrong) == pages.npos);
+}
+
 TEST_CASE("every option that is read is described, with what it takes and what holds without it") {
     const Commands all;
     for (const CLI::App* command : all.app.get_subcommands({})) {

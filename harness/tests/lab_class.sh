@@ -108,6 +108,18 @@ END
     says '[31m.txt is not counted'
     check 'a line each' test "$(wc -l <<<"$err")" -eq 11
     check 'lets no escape code through' lacks "$err" "$escape"
+
+    mkdir "$temporary/tree"
+    cp "$handed_in"/{Ada,cut}.json "$temporary/tree/"
+    for name in {10..34}; do echo 'int main() {}' >"$temporary/tree/$name.cpp"; done
+    try class "$temporary/tree"
+    exits 0
+    check 'ten files that are no reports are named' test "$(grep -c 'cpp is not counted' <<<"$err")" -eq 10
+    says '15 more files are not counted'
+    says 'cut.json is not counted: it is damaged'
+    try class "$temporary/tree" --html "$temporary/not-there/class.html"
+    exits 2
+    says "there is no folder $temporary/not-there"
     printf '%s' "${made/\"made\": \"20/\"made\": \"29}" | sed 's/"Ada"/"ADA"/; s/"checks": 1/"checks": 9/' \
         >"$handed_in/newest.json"
     try class "$handed_in"
@@ -131,7 +143,7 @@ END
     try class "$temporary/none"
     exits 2
     says 'a.json is not counted'
-    says 'there is no report of a learner in'
+    says 'holds no report of a learner'
     try class "$temporary/no_such_folder"
     exits 2
     says 'is no folder'

@@ -29,9 +29,16 @@ help_and_usage() {
     try qqqqqqqq
     exits 2
     says "there is no command 'qqqqqqqq'. "
-    try run
+    for name in run start check quiz hint; do
+        try "$name"
+        exits 2
+        says "./lab $name needs a"
+        says '  ch05  Is anything really concurrent?'
+        says './lab list names their exercises'
+    done
+    try analyze
     exits 2
-    says 'NAME is required'
+    says 'FILE is required'
     try run ch05 --live --recorded
     exits 2
     try sanitize ch05/fixed --tool nocheck
@@ -59,6 +66,27 @@ names() {
         exits 2
         says 'did you mean ch05?'
     done
+    for name in ch99 ch077; do # two digits from any there is, or too many
+        try run "$name"
+        exits 2
+        says "there is no chapter '$name'; there are: ch01"
+    done
+    for name in 'check vector_add_pipeline' 'start vector_add_pipelin' 'nsys vector_add_pipeline/starter'; do
+        # shellcheck disable=SC2086
+        try $name
+        exits 2
+        says 'did you mean ch05/vector_add_pipeline?'
+    done
+    for name in ./x ../x build/x /nonexist/x ch05_streams.txt; do
+        mkdir -p build
+        try nsys "$name"
+        exits 2
+        says "$name"
+        says 'a .cu file or a program that is built'
+    done
+    try sanitize README.md
+    exits 2
+    says 'README.md is no program'
     for name in run start reset hint check watch; do
         try "$name" ch05/vector_ad_pipeline
         exits 2
@@ -153,6 +181,12 @@ run_without_gpu() {
     says 'no NVIDIA GPU'
     says './lab doctor'
     check 'shows no number' test -z "$out"
+    cp /bin/true "$temporary/built"
+    try nsys "$temporary/built"
+    exits 77
+    says 'no NVIDIA GPU'
+    try verify
+    says './lab doctor says what to do'
     for name in record verify 'nsys ch05/buggy' 'ncu ch05/buggy' 'sanitize ch05/fixed'; do
         # shellcheck disable=SC2086
         try $name
@@ -242,9 +276,11 @@ analyze() {
 
 timeline() {
     topic='timeline'
+    local name option
     try timeline "$recorded/fixed.sqlite"
     exits 0
     prints 'stream 16'
+    mkdir "$temporary/new"
     try timeline "$recorded/fixed.sqlite" --range normalise \
         --svg "$temporary/new/a.svg" --chrome "$temporary/new/a.json"
     exits 0
@@ -255,9 +291,34 @@ timeline() {
     try timeline "$recorded/fixed.sqlite" --chrome "$temporary/new/b.json"
     check 'the whole trace has every range' contains "$(<"$temporary/new/b.json")" '"warm-up"'
     check 'nothing is left beside them' test "$(find "$temporary/new" -type f | wc -l)" -eq 3
-    try timeline "$recorded/fixed.sqlite" --svg /dev/null/a.svg
-    check 'a place that cannot be written to fails' test "$status" -ne 0
-    says /dev/null/a.svg
+    for name in /dev/null/a.svg "$temporary/not-there/a.svg"; do
+        for option in --svg --chrome; do
+            try timeline "$recorded/fixed.sqlite" "$option" "$name"
+            exits 2
+            says "there is no folder ${name%/*}"
+        done
+    done
+    check 'no folder is made' test ! -e "$temporary/not-there"
+
+    try timeline "$recorded/fixed.sqlite" --range normalise --from 2ms --to 5000us
+    exits 0
+    prints 'fixed.sqlite, from 2 ms to 5 ms: 3 ms'
+    prints '2 ms'
+    try timeline "$recorded/fixed.sqlite" --range normalise --from 2ms --to 5ms \
+        --svg "$temporary/new/part.svg" --chrome "$temporary/new/part.json"
+    exits 0
+    check 'the SVG is of the part' grep -q '>fixed.sqlite, from 2 ms to 5 ms<' "$temporary/new/part.svg"
+    check 'the trace is of the part' test "$(grep -c '"cat":"kernel"' "$temporary/new/part.json")" -lt \
+        "$(grep -c '"cat":"kernel"' "$temporary/new/a.json")"
+    check 'and not empty' grep -q '"cat":"copy"' "$temporary/new/part.json"
+    for name in '--from 5' '--from 5min' '--to -5ms' '--from ms' '--to nans' '--from 1e99s' '--from 3ms --to 3ms' \
+        '--from 4ms --to 3ms' '--from 1h' '--from 100s'; do
+        # shellcheck disable=SC2086
+        try timeline "$recorded/fixed.sqlite" $name
+        exits 2
+        check 'nothing is drawn' test -z "$out"
+        check 'says what is wrong' grep -Eq 'give a time from 0 on|there is no time|the whole picture is' <<<"$err"
+    done
 }
 
 docs() {

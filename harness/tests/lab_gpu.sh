@@ -197,6 +197,18 @@ tools() {
     exits 0
     check 'builds nothing over a file of your own' grep -q '^a file of mine$' "$folder/mine"
     check 'builds nothing beside it' test "$(find "$folder" -type f | wc -l)" -eq 3
+    cp build/programs/ch05_streams/buggy "$folder/built.out"
+    for name in nsys ncu sanitize; do
+        try "$name" "$folder/built.out" -- --count 1000003
+        exits 0
+        says "$folder/built.out --count 1000003"
+        check 'builds nothing' lacks "$err" nvcc
+    done
+    try nsys "$folder/built.out"
+    prints 'built.nsys-rep'
+    try nsys "$folder/mine"
+    exits 2
+    says 'mine is no program'
     on no_gpu
 }
 

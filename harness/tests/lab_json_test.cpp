@@ -372,3 +372,44 @@ TEST_CASE("doctor, where every tool works") {
     CHECK(names_in(doctor.at("platform")) == Names{"because", "kind", "name", "root"});
     CHECK(doctor.at("chapters")[0] == Json{{"chapter", "ch05_streams"}, {"lacks", Json::array()}});
 }
+
+TEST_CASE("timeline and analyze: kernels of no certain launch are counted on stderr, where no JSON is") {
+    const TemporaryFolder folder;
+    const std::string path = (folder.path() / "loop.sqlite").string();
+    {
+        HandMadeExport made(path);
+        for (const int64_t at : {100, 300})
+            made.add(HandMadeExport::CallRow{at, at + 10, at, "cudaGraphLaunch_v10000"});
+        for (const int64_t at : {150, 350, 380}) made.add(HandMadeExport::KernelRow{at, at + 5, 0, 16});
+        made.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET graphNodeId = 25769803777");
+    }
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"analyze", path, "--json"}, std::vector<std::string>{"timeline", path}}) {
+        const Outcome outcome = run_lab(words);
+        CHECK(outcome.exit_code == 0);
+        CHECK(outcome.err.find("2 kernels name no call") != std::string::npos);
+        CHECK(outcome.out.find("name no call") == std::string::npos);
+    }
+}
+
+TEST_CASE("timeline: a part as JSON holds what lies in it, each event whole") {
+    const TemporaryFolder folder;
+    const std::string path = (folder.path() / "steps.sqlite").string();
+    {
+        HandMadeExport made(path);
+        for (int64_t i = 1; i <= 5; ++i)
+            made.launch(1000 * i, {.start = 1000 * i + 100, .end = 1000 * i + 600, .correlation = i});
+    }
+    const fs::path json = folder.path() / "part.json";  // 0 is 1100, the first kernel
+    const Outcome outcome =
+        run_lab({"timeline", path, "--from", "2.3us", "--to", "3200 ns", "--chrome", json.string()});
+    CHECK(outcome.exit_code == 0);
+    const Json trace = Json::parse(read_file(json));
+    int kernels = 0;
+    for (const Json& event : trace.at("traceEvents")) {
+        if (!event.contains("cat") || event.at("cat") != "kernel") continue;
+        ++kernels;
+        CHECK(event.at("dur") == 0.5);
+    }
+    CHECK(kernels == 2);  // of 3100 to 3600, and of 4100 on
+}

@@ -87,6 +87,84 @@ TEST_CASE("reader: a graph recorded as a whole is GPU work like a kernel") {
     CHECK(trace.name_of(trace.kernels[1].name) == "add");
 }
 
+namespace {
+
+/// Kernels of one loop body, which name no call, at these times; `fill` adds the calls.
+template <class Fill>
+Trace loop_bodies(const std::vector<int64_t>& at, const Fill& fill) {
+    return read_back([&](Made& made) {
+        for (const int64_t start : at) made.add(Made::KernelRow{start, start + 5, 0, 16});
+        made.execute(
+            "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET graphNodeId = 25769803777 WHERE correlationId = 0");
+        fill(made);
+    });
+}
+
+std::vector<int64_t> correlations(const Trace& trace) {
+    std::vector<int64_t> all;
+    for (const Kernel& k : trace.kernels) all.push_back(k.correlation);
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("reader: a kernel of a loop's body belongs to the only launch that can have been on its way") {
+    const Trace trace = loop_bodies({130, 160, 330}, [](Made& made) {
+        made.add(Made::CallRow{100, 110, 1, "cudaGraphLaunch_v10000"});
+        made.add(Made::CallRow{120, 200, 2, "cudaDeviceSynchronize_v3020"});
+        made.add(Made::CallRow{300, 310, 3, "cudaGraphLaunch_v10000"});
+    });
+    CHECK(correlations(trace) == std::vector<int64_t>{1, 1, 3});
+    CHECK(trace.kernels_of_unknown_launch == 0);
+}
+
+TEST_CASE("reader: where two launches may be on their way, a kernel of a loop's body is given to none") {
+    const Trace trace = loop_bodies({130, 330, 530}, [](Made& made) {
+        made.add(Made::CallRow{100, 110, 1, "cudaGraphLaunch_v10000"});
+        made.add(Made::CallRow{200, 210, 2, "cudaStreamSynchronize_v3020"});  // of which stream is not said
+        made.add(Made::CallRow{300, 310, 3, "cudaGraphLaunch_v10000"});
+        made.add(
+            Made::CallRow{305, 500, 4, "cudaDeviceSynchronize_v3020", 1, 2});  // began before it was made
+        made.add(Made::CallRow{510, 520, 5, "cudaGraphLaunch_v10000"});
+    });
+    CHECK(correlations(trace) == std::vector<int64_t>{1, 0, 0});
+    CHECK(trace.kernels_of_unknown_launch == 2);
+}
+
+TEST_CASE("reader: a failed wait, another process, and a second context make nothing certain") {
+    const auto first_of_two = [](const char* wait, int64_t result) {
+        return loop_bodies({330}, [&](Made& made) {
+            made.add(Made::CallRow{100, 110, 1, "cudaGraphLaunch_v10000"});
+            made.add(Made::CallRow{120, 200, 2, wait, 1, 1, result});
+            made.add(Made::CallRow{300, 310, 3, "cudaGraphLaunch_v10000"});
+        });
+    };
+    CHECK(first_of_two("cudaDeviceSynchronize_v3020", 0).kernels_of_unknown_launch == 0);
+    CHECK(first_of_two("cudaDeviceSynchronize_v3020", 700).kernels_of_unknown_launch == 1);
+    const Trace other = loop_bodies({130}, [](Made& made) {
+        made.add(Made::CallRow{100, 110, 1, "cudaGraphLaunch_v10000", 2});
+    });
+    CHECK(other.kernels_of_unknown_launch == 1);
+    const Trace two_gpus = loop_bodies({130}, [](Made& made) {
+        made.add(Made::KernelRow{10, 20, 9, 7, 1});
+        made.add(Made::CallRow{100, 110, 1, "cudaGraphLaunch_v10000"});
+    });
+    CHECK(two_gpus.kernels_of_unknown_launch == 1);
+}
+
+TEST_CASE("reader: the recorded loop's kernels are those that the program counts") {
+    const fs::path file =
+        fs::path(LAB_SOURCE_FOLDER) / "ch06_graphs/evidence/h200/decode_until_eos.solution.sqlite";
+    const Database database = Database::open_untrusted(file);
+    create_views(database);
+    const Trace trace = read_trace(database);
+    CHECK(trace.kernels_of_unknown_launch == 0);
+    const Analysis analysis = analyse(trace, "one launch");
+    int64_t kernels = 0;
+    for (const StreamUse& stream : analysis.streams) kernels += stream.kernels;
+    CHECK(kernels == 7 * 244);  // of a step, and steps
+}
+
 TEST_CASE("reader: records come in time order, whatever the order of the file") {
     const Trace trace = read_back([](Made& made) {
         for (const int64_t start : {30, 10, 20}) {
@@ -158,7 +236,7 @@ TEST_CASE("reader: each name is there once") {
         made.add(Made::KernelRow{10, 20, 1});
         made.add(Made::KernelRow{20, 30, 2, 7, 0, 2});
     });
-    CHECK(trace.names == std::vector<std::string>{"add", "cudaLaunchKernel"});
+    CHECK(trace.names == std::vector<std::string>{"cudaLaunchKernel", "add"});
 }
 
 TEST_CASE("reader: a trace that goes through a file comes back with the same analysis") {
