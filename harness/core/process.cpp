@@ -160,8 +160,10 @@ bool drain(int fd, std::string& into) {
 }
 
 /// Kills a process and all that it started, in whatever process group: nsys puts the program it profiles into
-/// one of its own.
+/// one of its own. Each is stopped first, so that it neither starts another nor goes on where its child has
+/// ended.
 void kill_tree(pid_t pid) {
+    ::kill(pid, SIGSTOP);
     std::error_code ignored;
     const std::string threads = fmt::format("/proc/{}/task", pid);
     for (const auto& thread : std::filesystem::directory_iterator(threads, ignored)) {
