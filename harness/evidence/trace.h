@@ -11,8 +11,7 @@ namespace lab {
 struct Kernel {
     int64_t start_ns = 0, end_ns = 0;
     int64_t stream = 0, device = 0;
-    int64_t correlation =
-        0;  ///< the API call that launched it, unique within `process`; 0 if it is not known
+    int64_t correlation = 0;  ///< the call that launched it, unique within `process`; 0 if it is not known
     int64_t process = 0;
     int64_t name = 0;  ///< index into Trace::names
 };
@@ -63,8 +62,7 @@ struct Trace {
     std::vector<Range> ranges;       ///< by start
     std::vector<std::string> names;  ///< kernel and API names, each once
     std::vector<Gpu> gpus;
-    int64_t kernels_of_unknown_launch =
-        0;  ///< in graphs, of a launch that is not certain: no range holds them
+    int64_t kernels_of_unknown_launch = 0;  ///< in graphs, of no certain launch: no range holds them
 
     /// The name of a kernel or of a call.
     [[nodiscard]] const std::string& name_of(int64_t index) const {

@@ -77,8 +77,8 @@ void check_and_sort(std::vector<Record>& records, const Database& database, cons
         std::stable_sort(records.begin(), records.end(), by_start);
 }
 
-/// The graph launches of a process, to find the one that a kernel belongs to which names no call. That are
-/// those in the body of a conditional node, and in graphs that the GPU launched itself.
+/// The graph launches of a process, to find the one that a kernel belongs to which names no call: those in
+/// the body of a conditional node, and in graphs that the GPU launched itself, name none.
 class GraphLaunches {
   public:
     GraphLaunches(const Trace& trace, int64_t process) {
@@ -123,8 +123,7 @@ class GraphLaunches {
     std::vector<const ApiCall*> launches_;  ///< by start
     std::vector<int64_t> ends_;             ///< for each launch, the latest end of it and those before
     std::vector<const ApiCall*> waits_;     ///< by end
-    std::vector<int64_t>
-        done_ns_;  ///< for each wait, what was launched before this time has ended when it returns
+    std::vector<int64_t> done_ns_;  ///< for each wait: when it returns, launches before this time are done
 };
 
 /// Gives the kernels at these places the launch they belong to, where that is certain, and counts the others.
@@ -147,9 +146,8 @@ void attribute_to_launches(Trace& trace, const std::vector<std::size_t>& places,
 void read_kernels(const Database& database, Trace& trace) {
     Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1");
     Statement row = database.prepare(
-        "SELECT start, end, stream, device, correlation, process, name_id, context, correlation = 0 AND "
-        "graph_node "
-        "IS NOT NULL FROM all_kernels");
+        "SELECT start, end, stream, device, correlation, process, name_id, context, correlation = 0 "
+        "AND graph_node IS NOT NULL FROM all_kernels");
     std::vector<std::size_t> without_call;
     std::optional<std::pair<int64_t, int64_t>> context;  // device, and context of it
     bool one_context = true;
