@@ -186,7 +186,7 @@ using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for w
 /// Which calls of the host are shown, and as what.
 class Calls {
   public:
-    explicit Calls(const View& view) : view_(view) {
+    Calls(const View& view, const std::set<std::string>& long_calls) : view_(view), long_calls_(long_calls) {
         for (const Copy& copy : view.all.copies)
             copy_of_.try_emplace({copy.process, copy.correlation}, &copy);  // the first, if it is in parts
         for (const ApiCall& call : view.shown.api_calls) ns_of_[call.name] += in_window_ns(call);
@@ -206,10 +206,11 @@ class Calls {
         return blocks || copy.from == "pageable" || copy.to == "pageable";
     }
 
-    /// Do all calls of this name together take a noticeable part of the picture?
+    /// Do all calls of this name together take a noticeable part of the picture, or are they asked for?
     [[nodiscard]] bool are_long(const ApiCall& call) const {
         constexpr int64_t kNoticeablePart = 50;
-        return ns_of_.at(call.name) > (view_.window.end - view_.window.begin) / kNoticeablePart;
+        return ns_of_.at(call.name) > (view_.window.end - view_.window.begin) / kNoticeablePart ||
+               long_calls_.count(one_line(view_.shown.name_of(call.name))) > 0;
     }
 
   private:
@@ -219,6 +220,7 @@ class Calls {
     }
 
     const View& view_;
+    const std::set<std::string>& long_calls_;
     std::unordered_map<CallKey, const Copy*, CallKeyHash> copy_of_;  ///< by process, correlation
     std::map<int64_t, int64_t> ns_of_;                               ///< in the window, by the name's number
 };
@@ -255,7 +257,7 @@ void add_host_rows(Timeline& timeline, const View& view) {
         if (shows(view, r))
             ranges[{r.process, r.crosses_threads ? -1 : r.thread}].push_back(
                 make_box(view, Box::Kind::range, r.start_ns, r.end_ns, one_line(r.name)));
-    const Calls calls(view);
+    const Calls calls(view, timeline.options.long_calls);
     for (const ApiCall& call : view.shown.api_calls) {
         const bool waits_for_gpu = calls.waits(call);
         if (call.end_ns <= view.window.begin || call.start_ns >= view.window.end ||
@@ -316,6 +318,14 @@ Intervals idle_time(const View& view) {
     return subtract(merge({view.window}), merge(std::move(busy)));
 }
 
+std::set<std::string> names_of(const Timeline& timeline, Box::Kind kind) {
+    std::set<std::string> names;
+    for (const TimelineRow& row : timeline.rows)
+        for (const Box& box : row.boxes)
+            if (box.kind == kind) names.insert(box.name);
+    return names;
+}
+
 }  // namespace
 
 Timeline build_timeline(const Trace& trace, const TimelineOptions& options) {
@@ -338,6 +348,24 @@ Timeline build_timeline(const Trace& trace, const TimelineOptions& options) {
     add_host_rows(timeline, view);
     add_gpu_rows(timeline, view);
     return timeline;
+}
+
+std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, TimelineOptions>>& programs) {
+    std::vector<Timeline> timelines;
+    std::vector<std::set<std::string>> calls;
+    std::set<std::string> of_all;
+    for (const auto& [trace, options] : programs) {
+        timelines.push_back(build_timeline(*trace, options));
+        calls.push_back(names_of(timelines.back(), Box::Kind::api_call));
+        of_all.insert(calls.back().begin(), calls.back().end());
+    }
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        if (calls[i] == of_all) continue;
+        TimelineOptions options = programs[i].second;
+        options.long_calls = of_all;
+        timelines[i] = build_timeline(*programs[i].first, options);
+    }
+    return timelines;
 }
 
 std::string idle_words(const Timeline& timeline) {

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/intervals.h"
@@ -17,8 +19,9 @@ struct TimelineOptions {
     std::string label;                 ///< where the numbers are from: "recorded · NVIDIA H200, driver ..."
     std::optional<std::string> range;  ///< NVTX range to zoom to: only GPU work launched in it is shown
     bool projected = false;            ///< a row of the NVTX ranges as the GPU saw them, too
-    std::optional<int64_t> from_ns = {};  ///< only from here on, counted from the whole picture's left edge
-    std::optional<int64_t> to_ns = {};    ///< and only up to here
+    std::optional<int64_t> from_ns = {};    ///< only from here on, counted from the whole picture's left edge
+    std::optional<int64_t> to_ns = {};      ///< and only up to here
+    std::set<std::string> long_calls = {};  ///< calls to be drawn however short they are
 };
 
 /// Something that took time. Times are ns on the clock of the capture, cut to the window of the timeline.
@@ -68,6 +71,11 @@ constexpr int kOwnColours = 4;
 ///
 /// Colour indices go to the kernels by their time, most first; the first kOwnColours have a colour each.
 [[nodiscard]] Timeline build_timeline(const Trace& trace, const TimelineOptions& options);
+
+/// The timelines of several programs, for one picture: a call that is long enough to be drawn in one is drawn
+/// in all.
+[[nodiscard]] std::vector<Timeline> build_timelines(
+    const std::vector<std::pair<const Trace*, TimelineOptions>>& programs);
 
 /// "GPU idle 541 ms of 917 (59 %)": of the window, which is longer than from the first GPU work to the last.
 [[nodiscard]] std::string idle_words(const Timeline& timeline);

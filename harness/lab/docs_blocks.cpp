@@ -165,17 +165,17 @@ std::string figure(const Place& place, const std::string& argument, Outputs& out
     const FigureRequest request = figure_request(place, asked);
     if (lacks_evidence(place, both)) return kNotRecorded;
     const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
-    std::vector<Timeline> timelines;
+    std::vector<std::pair<const Trace*, TimelineOptions>> programs;
     for (std::size_t side = 0; side < 2; ++side)
         if (!request.side || *request.side == side)
-            timelines.push_back(build_timeline(
-                evidence.sides[side].trace(),
-                {both.programs[side].name + ".cu", evidence.label, request.range, request.side.has_value()}));
+            programs.push_back({&evidence.sides[side].trace(),
+                                {both.programs[side].name + ".cu", evidence.label, request.range,
+                                 request.side.has_value()}});
     const fs::path picture = place.course.root() / both.programs[0].source.parent_path() / request.file;
     if (outputs.count(picture))
         throw Error(fmt::format("{}: a second figure is drawn into {}; give it a name with file=NAME.svg",
                                 place.course.shown(place.file), request.file));
-    outputs[picture] = timeline_svg(timelines);
+    outputs[picture] = timeline_svg(build_timelines(programs));
     const std::string of = request.side ? both.programs[*request.side].name
                                         : fmt::format("{} above {} on one time scale", both.programs[0].name,
                                                       both.programs[1].name);

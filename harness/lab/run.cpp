@@ -62,10 +62,11 @@ void print_findings(const Case& both, const std::vector<FindingRow>& rows) {
 }
 
 std::vector<Timeline> timelines_of(const Case& both, const CaseEvidence& evidence) {
-    std::vector<Timeline> timelines;
+    std::vector<std::pair<const Trace*, TimelineOptions>> programs;
     for (std::size_t side = 0; side < 2; ++side)
-        timelines.push_back(build_timeline(evidence.sides[side].trace(),
-                                           {both.programs[side].name, evidence.label, both.range}));
+        programs.push_back(
+            {&evidence.sides[side].trace(), {both.programs[side].name, evidence.label, both.range}});
+    std::vector<Timeline> timelines = build_timelines(programs);
     align_colours(timelines);
     return timelines;
 }

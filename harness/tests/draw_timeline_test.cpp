@@ -143,6 +143,22 @@ TEST_CASE("Blocking copies wait; other calls are shown if those of a name take l
     for (const Box& box : calls->boxes) CHECK(box.name == "cudaLaunchKernel");
 }
 
+TEST_CASE("A call that is long for one of two programs is shown for both") {
+    Trace brief, lasting, without;
+    for (Trace* trace : {&brief, &lasting}) {
+        add_kernel(*trace, "step", 0, trace == &brief ? 10 * kMs : 1000 * kMs, 7);
+        add_call(*trace, "cudaLaunchKernel", 0, kMs, 1);
+    }
+    add_kernel(without, "step", 0, 10 * kMs, 7);
+    CHECK(find_row(build_timeline(brief, {}), "main thread calls"));
+    CHECK_FALSE(find_row(build_timeline(lasting, {}), "main thread calls"));
+    const std::vector<Timeline> both = build_timelines({{&lasting, {}}, {&brief, {}}, {&without, {}}});
+    REQUIRE(both.size() == 3);
+    CHECK(find_row(both[0], "main thread calls"));
+    CHECK(find_row(both[1], "main thread calls"));
+    CHECK_FALSE(find_row(both[2], "main thread calls"));  // it makes no such call
+}
+
 TEST_CASE("Only calls in which the host really waits for the GPU are waits") {
     struct Case {
         const char* call;
