@@ -268,6 +268,10 @@ Program Chapter::program_of(const Question& asked) const {
     return program;
 }
 
+std::string short_chapter_id(const std::string& id) {
+    return id.substr(0, id.find('_'));
+}
+
 Program Program::recorded_as(const Recording& other) const {
     Program program = *this;
     program.further.clear();
@@ -308,7 +312,7 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     TomlReader toml = TomlReader::parse_file(root / folder / "chapter.toml");
     Chapter chapter;
     chapter.id = folder;
-    chapter.short_id = folder.substr(0, folder.find('_'));
+    chapter.short_id = short_chapter_id(folder);
     chapter.folder = folder;
     chapter.title = toml.text("title");
     chapter.question = toml.text("question");

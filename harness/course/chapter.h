@@ -133,6 +133,9 @@ struct Question {
     std::vector<std::string> choices;  ///< if not empty, the answer is the number (from 1) of a choice
 };
 
+/// "ch05" of "ch05_streams".
+[[nodiscard]] std::string short_chapter_id(const std::string& id);
+
 /// All of a chapter.toml.
 struct Chapter {
     std::string id;        ///< the folder: "ch05_streams"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "course/chapter.h"
 #include "course/class_summary.h"
 
 namespace lab {
@@ -82,7 +83,7 @@ std::string exercise_table(const std::vector<ExerciseRow>& rows) {
 std::string state_cell(const LearnerReport& report, const std::string& exercise) {
     const std::size_t slash = exercise.find('/');
     for (const ChapterReport& chapter : report.chapters) {
-        if (chapter.id.substr(0, chapter.id.find('_')) != exercise.substr(0, slash)) continue;
+        if (short_chapter_id(chapter.id) != exercise.substr(0, slash)) continue;
         for (const ExerciseReport& e : chapter.exercises) {
             if (e.name != exercise.substr(slash + 1) || e.state == "not started") continue;
             const std::string mark = e.state == "passed" ? "✓" : e.state == "tried" ? "✗" : "…";

@@ -8,14 +8,11 @@
 #include <map>
 
 #include "core/text.h"
+#include "course/chapter.h"
 
 namespace lab {
 
 namespace {
-
-std::string short_chapter(const std::string& id) {
-    return id.substr(0, id.find('_'));
-}
 
 bool is_at_hand(const ExerciseReport& e) {
     return e.state == "started" || e.state == "tried" || e.state == "ungraded";
@@ -46,7 +43,7 @@ LearnerRow row_of(const LearnerReport& report) {
             row.passed += e.state == "passed";
             if (!is_at_hand(e) || (!row.at.empty() && e.last <= latest)) continue;
             latest = e.last;
-            row.at = short_chapter(chapter.id) + "/" + e.name;
+            row.at = short_chapter_id(chapter.id) + "/" + e.name;
             row.checks = e.checks, row.hints = e.hints, row.failed = e.failed;
         }
     }
@@ -90,7 +87,7 @@ std::vector<ExerciseRow> exercise_rows(const std::vector<LearnerReport>& reports
         for (const ChapterReport& chapter : report.chapters)
             for (std::size_t i = 0; i < chapter.exercises.size(); ++i) {
                 const ExerciseReport& e = chapter.exercises[i];
-                const std::string name = short_chapter(chapter.id) + "/" + e.name;
+                const std::string name = short_chapter_id(chapter.id) + "/" + e.name;
                 // Two versions of the course may count its exercises differently; the first one seen decides.
                 auto place = places.try_emplace(name, chapter.id, i).first->second;
                 while (tallies.count(place) && tallies[place].row.exercise != name) ++place.second;

@@ -29,7 +29,7 @@ bool begins_as_chapter(const std::string& folder) {
 std::string one_digit_away(const std::string& short_id, const std::vector<std::string>& ids) {
     std::string found;
     for (const std::string& id : ids) {
-        const std::string other = id.substr(0, id.find('_'));
+        const std::string other = short_chapter_id(id);
         if (other.size() != short_id.size()) continue;
         int different = 0;
         for (std::size_t i = 0; i < other.size(); ++i) different += other[i] != short_id[i];
@@ -95,7 +95,7 @@ Chapter Course::chapter(const std::string& name) const {
     const std::vector<std::string> ids = chapter_ids();
     std::vector<std::string> short_ids;
     for (const std::string& id : ids) {
-        const std::string short_id = id.substr(0, id.find('_'));
+        const std::string short_id = short_chapter_id(id);
         const bool by_number =
             !name.empty() && name.size() <= 2 &&
             std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); }) &&
@@ -115,8 +115,7 @@ std::string Course::meant_by(const std::string& name) const {
     std::vector<std::string> names = chapter_ids();
     if (begins_as_chapter(name) && name.find_first_not_of("0123456789", 2) == std::string::npos)
         return one_digit_away(name, names);
-    for (std::size_t i = 0, n = names.size(); i < n; ++i)
-        names.push_back(names[i].substr(0, names[i].find('_')));
+    for (std::size_t i = 0, n = names.size(); i < n; ++i) names.push_back(short_chapter_id(names[i]));
     std::map<std::string, std::string> exercises;  // "capstone" -> "ch07/capstone"
     std::vector<std::string> exercise_names;
     try {

@@ -5,6 +5,7 @@
 
 #include "core/table.h"
 #include "core/text.h"
+#include "course/chapter.h"
 #include "lab/command.h"
 #include "lab/learner_report.h"
 
@@ -19,7 +20,7 @@ void print(const LearnerReport& report) {
     for (const ChapterReport& chapter : report.chapters) {
         int passed = 0;
         for (const ExerciseReport& e : chapter.exercises) passed += e.state == "passed";
-        table.add({chapter.id.substr(0, chapter.id.find('_')),
+        table.add({short_chapter_id(chapter.id),
                    fmt::format("{} of {} passed", passed, chapter.exercises.size()), "", "",
                    fmt::format("{} of {}", chapter.right, chapter.questions), ""});
         for (const ExerciseReport& e : chapter.exercises)
