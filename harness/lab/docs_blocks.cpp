@@ -12,6 +12,7 @@
 #include "course/case_evidence.h"
 #include "draw/roofline_svg.h"
 #include "draw/svg.h"
+#include "evidence/tool_output.h"
 #include "lab/companions.h"
 #include "lab/verification.h"
 
@@ -32,12 +33,12 @@ const Chapter& chapter_of(const Place& place) {
 const char* const kNotRecorded = "*Not recorded on a GPU yet, so nothing is claimed here.*\n";
 
 /// "pair ..." or "exercise NAME ...": the case, and what else is asked for.
-struct Asked {
+struct Subject {
     const Case& both;
     std::vector<std::string> words;
 };
 
-Asked asked_of(const Place& place, const std::string& argument) {
+Subject subject_of(const Place& place, const std::string& argument) {
     const Chapter& chapter = chapter_of(place);
     std::vector<std::string> words = split(argument, ' ');
     if (words[0] == "pair") return {chapter.pair, {words.begin() + 1, words.end()}};
@@ -116,7 +117,7 @@ std::string roofline(const Place& place, const std::string& argument, Outputs& o
 
 std::string measured(const Place& place, const std::string& argument) {
     if (argument.rfind("companion ", 0) == 0) return measured_companion(place, trim(argument.substr(10)));
-    const Case& both = asked_of(place, argument).both;
+    const Case& both = subject_of(place, argument).both;
     if (lacks_evidence(place, both)) return kNotRecorded;
     const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
     using Align = Table::Align;
@@ -141,11 +142,11 @@ struct FigureRequest {
     std::string file = "timeline.svg";
 };
 
-FigureRequest figure_request(const Place& place, const Asked& asked) {
-    FigureRequest request{std::nullopt, asked.both.range};
-    for (const std::string& word : asked.words) {
-        if (word == asked.both.programs[0].name || word == asked.both.programs[1].name)
-            request.side = word == asked.both.programs[1].name;
+FigureRequest figure_request(const Place& place, const Subject& subject) {
+    FigureRequest request{std::nullopt, subject.both.range};
+    for (const std::string& word : subject.words) {
+        if (word == subject.both.programs[0].name || word == subject.both.programs[1].name)
+            request.side = word == subject.both.programs[1].name;
         else if (word.rfind("range=", 0) == 0)
             request.range = word.substr(6);
         else if (word.rfind("file=", 0) == 0 && fs::path(word).extension() == ".svg")
@@ -153,16 +154,16 @@ FigureRequest figure_request(const Place& place, const Asked& asked) {
         else
             throw Error(
                 fmt::format("{}: '{}' says nothing about a figure: {}, {}, range=NAME and file=NAME.svg do",
-                            place.course.shown(place.file), word, asked.both.programs[0].name,
-                            asked.both.programs[1].name));
+                            place.course.shown(place.file), word, subject.both.programs[0].name,
+                            subject.both.programs[1].name));
     }
     return request;
 }
 
 std::string figure(const Place& place, const std::string& argument, Outputs& outputs) {
-    const Asked asked = asked_of(place, argument);
-    const Case& both = asked.both;
-    const FigureRequest request = figure_request(place, asked);
+    const Subject subject = subject_of(place, argument);
+    const Case& both = subject.both;
+    const FigureRequest request = figure_request(place, subject);
     if (lacks_evidence(place, both)) return kNotRecorded;
     const CaseEvidence evidence = obtain(place.course, both, Source::recorded, kQuietly);
     std::vector<std::pair<const Trace*, TimelineOptions>> programs;
@@ -186,21 +187,22 @@ std::string figure(const Place& place, const std::string& argument, Outputs& out
 
 /// "pair buggy memcheck": the tool's first report on that program.
 std::string report(const Place& place, const std::string& argument) {
-    const Asked asked = asked_of(place, argument);
-    const auto& programs = asked.both.programs;
-    const bool second = asked.words.size() == 2 && asked.words[0] == programs[1].name;
-    if (asked.words.size() != 2 || (!second && asked.words[0] != programs[0].name))
+    const Subject subject = subject_of(place, argument);
+    const auto& programs = subject.both.programs;
+    const bool second = subject.words.size() == 2 && subject.words[0] == programs[1].name;
+    if (subject.words.size() != 2 || (!second && subject.words[0] != programs[0].name))
         throw Error(fmt::format("{}: a report is of {} or {} and a tool, as in 'pair {} memcheck'",
                                 place.course.shown(place.file), programs[0].name, programs[1].name,
                                 programs[0].name));
-    if (lacks_evidence(place, asked.both)) return kNotRecorded;
+    if (lacks_evidence(place, subject.both)) return kNotRecorded;
     const Evidence evidence = open_recorded(place.course, programs[second ? 1 : 0]);
-    Statement row =
-        evidence.database().prepare("SELECT text FROM SANITIZER_REPORTS WHERE tool = ?1 ORDER BY id LIMIT 1");
-    if (!row.bind(1, asked.words[1]).next())
+    const std::vector<ToolReport> reports = reports_in(evidence);
+    const auto first = std::find_if(reports.begin(), reports.end(),
+                                    [&](const ToolReport& r) { return r.tool == subject.words[1]; });
+    if (first == reports.end())
         throw Error(fmt::format("{}: {} reports nothing on {}", place.course.shown(place.file),
-                                asked.words[1], programs[second ? 1 : 0].source.string()));
-    return fmt::format("```text\n{}\n```\n\n*{}*\n", row.text(0), source_label(evidence.provenance(), false));
+                                subject.words[1], programs[second ? 1 : 0].source.string()));
+    return fmt::format("```text\n{}\n```\n\n*{}*\n", first->text, source_label(evidence.provenance(), false));
 }
 
 std::string difference(const Place& place, const std::string& argument) {
@@ -275,10 +277,9 @@ std::string glimpse(const Course& course, const Chapter& chapter, const fs::path
     const auto& programs = chapter.pair.programs;
     if (programs[0].sanitizers.empty() || lacks_evidence(course, chapter, {programs.begin(), programs.end()}))
         return "";
-    const Evidence evidence = open_recorded(course, programs[0]);
-    Statement row = evidence.database().prepare("SELECT text FROM SANITIZER_REPORTS ORDER BY id LIMIT 1");
-    if (!row.next()) return "";
-    const std::string first = split(row.text(0), '\n').front();
+    const std::vector<ToolReport> reports = reports_in(open_recorded(course, programs[0]));
+    if (reports.empty()) return "";
+    const std::string first = split(reports[0].text, '\n').front();
     return fmt::format("<br>`{}`", trim(first.substr(first.find_first_not_of("= "))));
 }
 

@@ -2,8 +2,7 @@
 //
 //   <!-- measured: pair -->                   the findings of the chapter's pair, from recorded evidence
 //   <!-- measured: exercise NAME -->          those of an exercise
-//   <!-- figure: pair -->                     both timelines on one scale, in timeline.svg beside the
-//   programs
+//   <!-- figure: pair -->                     both timelines on one scale, in timeline.svg
 //   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, with the projection
 //                                             of the ranges on the GPU, in F
 //   <!-- figure: exercise NAME ... -->        the same for an exercise
