@@ -6,17 +6,21 @@
 
 namespace lab {
 
-Table::Table(std::vector<std::string> header, std::vector<Align> align)
-    : header_(std::move(header)), align_(std::move(align)) {}
+namespace {
 
 /// A cell in lines of at most `width` columns, each with the spaces that the cell begins with.
-static std::vector<std::string> broken(const std::string& cell, std::size_t width) {
+std::vector<std::string> broken(const std::string& cell, std::size_t width) {
     if (display_width(cell) <= width) return {cell};
     const std::string spaces(std::min(cell.find_first_not_of(' '), width - 1), ' ');
     std::vector<std::string> lines = wrapped(trim(cell), width - spaces.size());
     for (std::string& line : lines) line.insert(0, spaces);
     return lines;
 }
+
+}  // namespace
+
+Table::Table(std::vector<std::string> header, std::vector<Align> align)
+    : header_(std::move(header)), align_(std::move(align)) {}
 
 void Table::add(std::vector<std::string> row) {
     row.resize(header_.size());

@@ -177,8 +177,8 @@ void add_row(Timeline& timeline, TimelineRow row) {
 
 /// A row of the host, if there is something in it.
 void add_host_row(Timeline& timeline, TimelineRow row) {
-    cut_to_window(row.boxes, timeline);
-    if (!row.boxes.empty()) add_row(timeline, std::move(row));
+    add_row(timeline, std::move(row));
+    if (timeline.rows.back().boxes.empty()) timeline.rows.pop_back();
 }
 
 using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for what belongs to no thread

@@ -286,8 +286,8 @@ void create_front_views(const Database& database) {
                         view, kWide));
     database.execute(
         fmt::format("CREATE TEMP VIEW gpu_metrics AS SELECT * FROM all_gpu_metrics WHERE {} OR "
-                    "time BETWEEN (SELECT MIN(start) FROM (SELECT start FROM kernels UNION ALL SELECT start "
-                    "FROM copies)) "
+                    "time BETWEEN "
+                    "(SELECT MIN(start) FROM (SELECT start FROM kernels UNION ALL SELECT start FROM copies)) "
                     "AND (SELECT MAX(end) FROM (SELECT end FROM kernels UNION ALL SELECT end FROM copies))",
                     kWide));
     database.execute(

@@ -55,8 +55,8 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce, Holds 
     if (const int64_t kernels = evidence_->trace().kernels_of_unknown_launch; kernels > 0)
         announce(
             fmt::format("# {} kernels name no call, since they are from bodies of conditional nodes or from "
-                        "graphs launched on "
-                        "the GPU, and several launches may be theirs: no NVTX range counts them",
+                        "graphs launched on the GPU, and several launches may be theirs: no NVTX range "
+                        "counts them",
                         kernels));
 }
 

@@ -96,19 +96,15 @@ void add_timeline(Session& session) {
         session,
         {.name = "timeline",
          .summary = "a picture of a report: terminal, SVG or Perfetto",
-         .does =
-             "Draws a report of Nsight Systems, in rows: the NVTX ranges of each thread, and the same as the "
-             "GPU "
-             "saw them, from the first start to the last end of their work; the calls in which a thread "
-             "waits "
-             "for the GPU; its other CUDA calls, if those of one name take a fiftieth of the picture "
-             "together; "
-             "for each stream its kernels, copies and memory sets; the copies in each direction; and the "
-             "time "
-             "in which no GPU did anything. Without --svg and --chrome it draws in the terminal, as wide as "
-             "that is. The JSON of --chrome holds every CUDA call.\n\n"
-             "The picture begins with the first thing it shows, or with the first range of the name given. "
-             "--from and --to count from there, as the picture's axis does, in ns, us, ms or s.",
+         .does = "Draws a report of Nsight Systems, in rows: the NVTX ranges of each thread, and the same "
+                 "as the GPU saw them, from the first start to the last end of their work; the calls in "
+                 "which a thread waits for the GPU; its other CUDA calls, if those of one name take a "
+                 "fiftieth of the picture together; for each stream its kernels, copies and memory sets; "
+                 "the copies in each direction; and the time in which no GPU did anything. Without --svg "
+                 "and --chrome it draws in the terminal, as wide as that is. The JSON of --chrome holds "
+                 "every CUDA call.\n\n"
+                 "The picture begins with the first thing it shows, or with the first range of the name "
+                 "given. --from and --to count from there, as the picture's axis does, in ns, us, ms or s.",
          .exits = {{"0", "the picture is made"},
                    {"1", "it could not be written, to a full disk for one"},
                    bad_usage(),

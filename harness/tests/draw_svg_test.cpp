@@ -32,6 +32,14 @@ Timeline copy_and_kernel(int64_t kernel_ms, const std::string& title) {
     return build_timeline(trace, {title, "recorded", std::nullopt});
 }
 
+/// kernel_0, kernel_1, ...: each runs once, and a bit shorter than the one before.
+std::string picture_of_kernels(int count) {
+    Trace trace;
+    for (int i = 0; i < count; ++i)
+        add_kernel(trace, "kernel_" + std::to_string(i), i * 100, i * 100 + 90 - i, 7);
+    return timeline_svg({build_timeline(trace, {})});
+}
+
 }  // namespace
 
 TEST_CASE("Timelines above each other share one scale, and each starts at its own zero") {
@@ -168,19 +176,13 @@ TEST_CASE("One kernel has one colour in all timelines of a figure") {
 }
 
 TEST_CASE("Kernels beyond the palette share a colour, and the legend counts them") {
-    Trace trace;
-    for (int i = 0; i < 7; ++i)
-        add_kernel(trace, "kernel_" + std::to_string(i), i * 100, i * 100 + 90 - i, 7);
-    const std::string svg = timeline_svg({build_timeline(trace, {})});
+    const std::string svg = picture_of_kernels(7);
     CHECK(svg.find(">3 other kernels<") != svg.npos);
     CHECK(svg.find(look_of(kPaintOtherKernels).fill) != svg.npos);
 }
 
 TEST_CASE("A single kernel beyond the palette is named") {
-    Trace trace;
-    for (int i = 0; i < 5; ++i)
-        add_kernel(trace, "kernel_" + std::to_string(i), i * 100, i * 100 + 90 - i, 7);
-    const std::string svg = timeline_svg({build_timeline(trace, {})});
+    const std::string svg = picture_of_kernels(5);
     CHECK(svg.find(">kernel_4<") != svg.npos);
     CHECK(svg.find("other kernel") == svg.npos);
 }
