@@ -3,7 +3,7 @@
 # security fixes; the pin is there so that a fetched build is the same build everywhere.
 #
 #   lab_host_dependencies()  SQLite::SQLite3 tomlplusplus::tomlplusplus CLI11::CLI11 fmt::fmt
-#                            nlohmann_json::nlohmann_json doctest::doctest
+#                            nlohmann_json::nlohmann_json doctest::doctest lab::pugixml
 #   lab_nvtx()               lab::nvtx3, for CUDA programs
 #
 # The target names are the same whichever way a library came, and every directory sees them. Their
@@ -104,17 +104,36 @@ function(lab_build_sqlite)
   add_library(SQLite::SQLite3 ALIAS lab_sqlite3)
 endfunction()
 
+# Reads what compute-sanitizer saves as XML. The archive where there is one: a program then needs no libpugixml.so.
+function(lab_pugixml)
+  find_package(pugixml 1.11 CONFIG QUIET GLOBAL)
+  add_library(lab::pugixml INTERFACE IMPORTED GLOBAL)
+  if(TARGET pugixml::static)
+    target_link_libraries(lab::pugixml INTERFACE pugixml::static)
+  elseif(TARGET pugixml::pugixml AND NOT LAB_STATIC)
+    target_link_libraries(lab::pugixml INTERFACE pugixml::pugixml)
+  else()
+    lab_fetch(source pugixml 1.15 https://github.com/zeux/pugixml/releases/download/v1.15/pugixml-1.15.tar.gz
+      655ade57fa703fb421c2eb9a0113b5064bddb145d415dd1f88c79353d90d511a)
+    add_library(lab_pugixml_built STATIC "${source}/src/pugixml.cpp")
+    set_target_properties(lab_pugixml_built PROPERTIES POSITION_INDEPENDENT_CODE ON COMPILE_OPTIONS -w)
+    target_include_directories(lab_pugixml_built SYSTEM INTERFACE "${source}/src")
+    target_link_libraries(lab::pugixml INTERFACE lab_pugixml_built)
+  endif()
+endfunction()
+
 # A macro, and not to be called from a function: enable_language() works at file scope only. It waits
 # until here because a system that has SQLite needs no C compiler.
 macro(lab_host_dependencies)
   set(LAB_REMEDY "apt-get install libsqlite3-dev libtomlplusplus-dev libcli11-dev libfmt-dev \
-nlohmann-json3-dev doctest-dev")
+nlohmann-json3-dev libpugixml-dev doctest-dev")
   lab_find_sqlite()
   if(NOT TARGET SQLite::SQLite3)
     enable_language(C)
     lab_build_sqlite()
   endif()
   lab_fmt()
+  lab_pugixml()
   # Debian also compiles toml++ into a shared library; the headers alone do. Only 3.x has impl/version.h,
   # which became version.hpp with 3.4.
   lab_header_library(tomlplusplus::tomlplusplus PROBE toml++/impl/version.h toml++/impl/version.hpp DEFINE TOML_HEADER_ONLY=1

@@ -227,12 +227,18 @@ std::vector<std::string> sanitizer_command(const fs::path& sanitizer_path, const
 SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
                               const std::vector<std::string>& arguments, const Announce& announce) {
     Command command{.words = sanitizer_command(*compute_sanitizer(), tool), .limit = kToolLimit};
+    fs::path records = binary;
+    records += fmt::format(".{}.xml", tool);
+    fs::remove(records);  // one of an earlier run would say what is no longer so
+    if (sanitizer_saves_xml()) append(command.words, {"--xml", "--save", records.string()});
     command.words.push_back(binary.string());
     append(command.words, arguments);
     const Outcome outcome = announced(command, announce);
     if (outcome.timed_out)
         throw Error(fmt::format("compute-sanitizer {}", describe(outcome, command)), kFindingFailed);
-    return parse_sanitizer_output(outcome.out + outcome.err);
+    const std::string said = outcome.out + outcome.err;
+    if (!fs::exists(records)) return parse_sanitizer_output(said);
+    return parse_sanitizer_output(said, read_file(records));
 }
 
 std::string recording_text(const Program& program) {

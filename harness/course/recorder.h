@@ -48,7 +48,8 @@ struct RecordOptions {
 [[nodiscard]] std::vector<std::string> sanitizer_command(const std::filesystem::path& sanitizer_path,
                                                          const std::string& tool);
 
-/// Runs one compute-sanitizer tool on a built program and reads its report.
+/// Runs one compute-sanitizer tool on a built program and reads its report: from the XML that it leaves beside
+/// the program, PROGRAM.TOOL.xml, and from what it prints; from the latter alone where it cannot save XML.
 [[nodiscard]] SanitizerOutput run_sanitizer(const std::string& tool, const std::filesystem::path& binary,
                                             const std::vector<std::string>& arguments,
                                             const Announce& announce);

@@ -1,13 +1,17 @@
 #include "evidence/sanitizer_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "evidence/sanitizer_xml.h"
 
 namespace lab {
 
@@ -127,13 +131,6 @@ std::string without(std::string_view text, std::string_view word) {
     return rest.append(text);
 }
 
-/// The kernel's name as nsys has it, without return type, namespaces, template arguments and parameters.
-std::string plain_function(std::string_view signature) {
-    std::string name = without(without(signature, "(anonymous namespace)::"), "<unnamed>::");
-    name = trim(name.substr(0, name.find_first_of("<([")));
-    return name.substr(name.find_last_of(": ") + 1);
-}
-
 std::string without_folders(std::string_view path) {
     return std::string(path.substr(path.find_last_of('/') + 1));
 }
@@ -207,33 +204,64 @@ void add_frame(std::string_view line, SanitizerReport& report) {
     report.frames.push_back(std::move(frame));
 }
 
-/// Reports without those that say the same of the same place again.
-class Distinct {
-  public:
-    explicit Distinct(std::vector<SanitizerReport>& reports) : reports_(reports) {}
-
-    void add(SanitizerReport report) {
-        Key key{report.kind, report.severity, report.function, report.file, report.line, report.bytes};
-        const auto [at, is_new] = place_of_.try_emplace(std::move(key), reports_.size());
-        if (is_new)
-            reports_.push_back(std::move(report));
-        else
-            reports_[at->second].count += report.count;
-    }
-
-  private:
+/// The reports without those that say the same of the same place again.
+std::vector<SanitizerReport> distinct(std::vector<SanitizerReport> reports) {
     using Key = std::tuple<std::string, std::string, std::string, std::string, int64_t, int64_t>;
-    std::vector<SanitizerReport>& reports_;
-    std::map<Key, std::size_t> place_of_;
-};
+    std::map<Key, std::size_t> place_of;
+    std::vector<SanitizerReport> result;
+    for (SanitizerReport& report : reports) {
+        Key key{report.kind, report.severity, report.function, report.file, report.line, report.bytes};
+        const auto [at, is_new] = place_of.try_emplace(std::move(key), result.size());
+        if (is_new)
+            result.push_back(std::move(report));
+        else
+            result[at->second].count += report.count;
+    }
+    return result;
+}
+
+/// Could both be about the same? What either of them does not know is no reason against it.
+bool may_be_same(const SanitizerReport& a, const SanitizerReport& b) {
+    const auto fits = [](const auto& one, const auto& other) {
+        const std::remove_cvref_t<decltype(one)> unknown{};
+        return one == unknown || other == unknown || one == other;
+    };
+    return fits(a.function, b.function) && fits(a.file, b.file) && fits(a.line, b.line) &&
+           fits(a.bytes, b.bytes);
+}
+
+/// Adds to a record of the XML what only the printed report has: the nearest allocation, the frames as the
+/// tool shortens them, and its words.
+void add_words(SanitizerReport& record, SanitizerReport said) {
+    if (record.kind.empty()) record.kind = std::move(said.kind);
+    if (record.severity.empty()) record.severity = std::move(said.severity);
+    record.allocation_bytes = said.allocation_bytes, record.beyond_bytes = said.beyond_bytes;
+    record.frames = std::move(said.frames), record.text = std::move(said.text);
+}
+
+/// The records with the words of the printed reports, which stand in the same order. A record beyond these is
+/// of a kind whose headline nobody here has read. An Error for words that are of none of the records.
+std::vector<SanitizerReport> with_words(std::vector<SanitizerReport> records,
+                                        std::vector<SanitizerReport> said) {
+    const bool all_are_said = records.size() == said.size();
+    auto next = said.begin();
+    for (SanitizerReport& record : records)
+        if (next != said.end() && (all_are_said || may_be_same(record, *next)))
+            add_words(record, std::move(*next++));
+    if (next != said.end())
+        throw Error(
+            fmt::format("compute-sanitizer wrote {} records as XML, and none of them is what it printed: {}",
+                        records.size(), printable(next->text.substr(0, next->text.find('\n')))));
+    for (SanitizerReport& record : records) {
+        if (record.kind.empty()) record.kind = "Unknown";
+        if (record.severity.empty()) record.severity = "error";
+    }
+    return records;
+}
 
 /// Takes the output line by line.
 class OutputReader {
   public:
-    OutputReader() : distinct_(output_.reports) {}
-    OutputReader(const OutputReader&) = delete;
-    OutputReader& operator=(const OutputReader&) = delete;
-
     void take(const std::string& raw) {
         const std::size_t at = raw.find(kPrefix);  // behind the program's own text if that ended no line
         if (at == std::string::npos) return;
@@ -262,13 +290,16 @@ class OutputReader {
         }
     }
 
-    /// What was read, once all lines were taken.
-    SanitizerOutput finish() {
+    /// What was read, once all lines were taken, with the records of the XML if there are any.
+    SanitizerOutput finish(std::optional<std::vector<SanitizerReport>> records) {
         close();
         if (!whole_)
             throw Error(
                 "compute-sanitizer's output has no summary line, so it is not whole; was the tool killed?");
-        if (const int64_t unknown = output_.errors - listed_ - not_printed_; unknown > 0) {
+        if (records) said_ = with_words(std::move(*records), std::move(said_));
+        const auto listed = static_cast<int64_t>(said_.size());
+        output_.reports = distinct(std::move(said_));
+        if (const int64_t unknown = output_.errors - listed - not_printed_; unknown > 0) {
             output_.reports.push_back(report_of("Unknown"));  // of a kind that nobody here has read
             output_.reports.back().count = unknown;
         }
@@ -288,24 +319,30 @@ class OutputReader {
 
     void close() {
         if (!open_) return;
-        distinct_.add(std::move(*open_));
+        said_.push_back(std::move(*open_));
         open_.reset();
-        ++listed_;
     }
 
     SanitizerOutput output_;
-    Distinct distinct_;
+    std::vector<SanitizerReport> said_;    ///< each report as printed, in order
     std::optional<SanitizerReport> open_;  ///< the report of which further lines may come
-    int64_t listed_ = 0, not_printed_ = 0;
+    int64_t not_printed_ = 0;
     bool whole_ = false;
 };
 
 }  // namespace
 
-SanitizerOutput parse_sanitizer_output(std::string_view text) {
+/// The kernel's name as nsys has it, without return type, namespaces, template arguments and parameters.
+std::string plain_function(std::string_view signature) {
+    std::string name = without(without(signature, "(anonymous namespace)::"), "<unnamed>::");
+    name = trim(name.substr(0, name.find_first_of("<([")));
+    return name.substr(name.find_last_of(": ") + 1);
+}
+
+SanitizerOutput parse_sanitizer_output(std::string_view text, std::optional<std::string_view> xml) {
     OutputReader reader;
     for (const std::string& line : split(text, '\n')) reader.take(line);
-    return reader.finish();
+    return reader.finish(xml ? std::optional(parse_sanitizer_xml(*xml)) : std::nullopt);
 }
 
 }  // namespace lab

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,15 @@ struct SanitizerOutput {
     int64_t errors = 0;  ///< what the tool's own summary line says
 };
 
-/// Reads the output of a run. Lines of the program itself are passed over. An Error if the output is not
-/// whole (no summary line), or if the tool never saw the program reach the GPU, which would be a false pass.
-[[nodiscard]] SanitizerOutput parse_sanitizer_output(std::string_view text);
+/// Reads the output of a run. Lines of the program itself are passed over. Where the tool wrote its records
+/// as XML too (--xml --save), kinds, places and sizes are read from these; the text still gives what they
+/// lack: the summary, the allocation nearest to a bad address, backtraces without the inside of CUDA's
+/// libraries, and the tool's own words. An Error if the output is not whole (no summary line), if text and
+/// XML are not of one run, or if the tool never saw the program reach the GPU, which would be a false pass.
+[[nodiscard]] SanitizerOutput parse_sanitizer_output(std::string_view text,
+                                                     std::optional<std::string_view> xml = std::nullopt);
+
+/// A function's name as nsys has it, without return type, namespaces, template arguments and parameters.
+[[nodiscard]] std::string plain_function(std::string_view signature);
 
 }  // namespace lab

@@ -171,4 +171,22 @@ std::string version_of(const fs::path& tool, std::chrono::seconds limit) {
     return "";
 }
 
+bool lists_xml(std::string_view help) {
+    for (const std::string& line : split(help, '\n')) {
+        const std::string words = trim(line);
+        if (words == "--xml" || words.starts_with("--xml  ")) return true;
+    }
+    return false;
+}
+
+bool sanitizer_saves_xml() {
+    static const bool saves = [] {
+        if (!compute_sanitizer()) return false;
+        const Outcome outcome =
+            run({.words = {compute_sanitizer()->string(), "--help"}, .limit = std::chrono::seconds(20)});
+        return !outcome.timed_out && lists_xml(outcome.out + outcome.err);
+    }();
+    return saves;
+}
+
 }  // namespace lab

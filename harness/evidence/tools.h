@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/process.h"
@@ -41,5 +42,11 @@ struct GpuInfo {
 /// it cannot be started.
 [[nodiscard]] std::string version_of(const std::filesystem::path& tool,
                                      std::chrono::seconds limit = std::chrono::seconds(20));
+
+/// Can this machine's compute-sanitizer save its records as XML? Asks its help, once.
+[[nodiscard]] bool sanitizer_saves_xml();
+
+/// Does a help text of compute-sanitizer list `--xml` as an option without a value, as that of 2025.3 does?
+[[nodiscard]] bool lists_xml(std::string_view help);
 
 }  // namespace lab

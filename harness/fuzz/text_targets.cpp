@@ -5,6 +5,7 @@
 #include "course/chapter.h"
 #include "evidence/ncu_csv.h"
 #include "evidence/sanitizer_report.h"
+#include "evidence/sanitizer_xml.h"
 #include "fuzz/broken_promise.h"
 #include "fuzz/targets.h"
 
@@ -25,17 +26,41 @@ void ncu_csv(std::string_view bytes) {
     }
 }
 
+namespace {
+
+void check_reports(const SanitizerOutput& output) {
+    for (const SanitizerReport& report : output.reports) {
+        if (report.count < 1) broken_promise("a report that was found no time");
+        if (report.kind.empty() || (report.severity != "error" && report.severity != "warning"))
+            broken_promise("a report without kind or severity");
+    }
+}
+
+}  // namespace
+
 void sanitizer_output(std::string_view bytes) {
     try {
         const SanitizerOutput output = parse_sanitizer_output(bytes);
         if (output.errors > 0 && output.reports.empty() &&
             bytes.find(" not printed") == std::string_view::npos)
             broken_promise("the summary counts errors, and none is listed");
-        for (const SanitizerReport& report : output.reports) {
-            if (report.count < 1) broken_promise("a report that was found no time");
-            if (report.kind.empty() || (report.severity != "error" && report.severity != "warning"))
-                broken_promise("a report without kind or severity");
-        }
+        check_reports(output);
+    } catch (const Error&) {
+    }
+}
+
+void sanitizer_xml(std::string_view bytes) {
+    constexpr std::string_view kPrinted =
+        "========= COMPUTE-SANITIZER\n"
+        "========= Invalid __global__ read of size 4 bytes\n"
+        "=========     at shift(const float *, float *, int)+0xb0 in buggy.cu:22\n"
+        "========= \n"
+        "========= ERROR SUMMARY: 1 error\n";
+    try {
+        const std::size_t records = parse_sanitizer_xml(bytes).size();
+        const SanitizerOutput output = parse_sanitizer_output(kPrinted, bytes);
+        if (records == 0) broken_promise("a printed report was taken for that of a file without records");
+        check_reports(output);
     } catch (const Error&) {
     }
 }

@@ -139,6 +139,12 @@ verify() {
     try verify ch05
     exits 1
     prints '✗ fail  ch05_streams/fixed.cu memcheck: 1 errors, the first: Invalid __global__ write'
+    says 'fixed.memcheck.xml'
+    check 'the records are left beside the program' grep -rq '<line>12</line>' --include='*fixed*.memcheck.xml' build
+    mode whole compute-sanitizer old
+    try verify ch05
+    exits 0
+    check 'no XML is asked of a tool that saves none' test -z "$(grep -F -- --xml <<<"$err")"
     mode whole compute-sanitizer works
     mode whole nsys corrupt
     try verify ch05

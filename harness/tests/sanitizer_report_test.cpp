@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "evidence/sanitizer_xml.h"
+#include "evidence/tools.h"
 
 using namespace lab;
 
@@ -387,4 +389,134 @@ TEST_CASE("a hundred thousand different reports are read in the time that it tak
     const SanitizerOutput output = parse_sanitizer_output(text + "========= ERROR SUMMARY: 100000 errors\n");
     CHECK(output.reports.size() == kReports);
     CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(20));  // pairs of them: minutes
+}
+
+namespace {
+
+/// The samples of one run each that are there as text and as XML, by name.
+std::vector<std::string> samples_with_xml() {
+    std::vector<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(LAB_SAMPLES))
+        if (entry.path().extension() == ".xml")
+            names.push_back(entry.path().stem().string().substr(std::string("sanitizer_2025.3_").size()));
+    return names;
+}
+
+std::string sample_xml(const std::string& name) {
+    return read_file(fs::path(LAB_SAMPLES) / ("sanitizer_2025.3_" + name + ".xml"));
+}
+
+/// A file as the tool saves it, with these records.
+std::string saved(const std::string& records) {
+    return "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<ComputeSanitizerOutput>" + records +
+           "</ComputeSanitizerOutput>\n";
+}
+
+/// A record of a read that some word describes, on a line of a.cu.
+std::string record_of(const std::string& word, int line) {
+    return "<record><kind>Precise</kind><level>Error</level><what><text>" + word +
+           " __global__ read of size 4 bytes is out of "
+           "bounds</text><size>4</size></what><where><func>shift</func>"
+           "<path>/src/a.cu</path><line>" +
+           std::to_string(line) + "</line></where></record>";
+}
+
+}  // namespace
+
+TEST_CASE("XML: its records and the printed reports of the same runs say the same") {
+    const std::vector<std::string> names = samples_with_xml();
+    REQUIRE(names.size() >= 6);
+    for (const std::string& name : names) {
+        CAPTURE(name);
+        const std::string text = sample(name), xml = sample_xml(name);
+        const SanitizerOutput printed = parse_sanitizer_output(text),
+                              both = parse_sanitizer_output(text, xml);
+        CHECK(both.errors == printed.errors);
+        REQUIRE(both.reports.size() == printed.reports.size());
+        for (std::size_t i = 0; i < both.reports.size(); ++i) {
+            const SanitizerReport &a = printed.reports[i], &b = both.reports[i];
+            CAPTURE(a.text);
+            CHECK(b.kind == a.kind);
+            CHECK(b.severity == a.severity);
+            CHECK(b.function == a.function);
+            CHECK(b.file == a.file);
+            CHECK(b.line == a.line);
+            CHECK(b.bytes == a.bytes);
+            CHECK(b.count == a.count);
+            CHECK(b.allocation_bytes == a.allocation_bytes);
+            CHECK(b.beyond_bytes == a.beyond_bytes);
+            CHECK(b.text == a.text);
+            CHECK(b.frames.size() == a.frames.size());
+        }
+    }
+}
+
+TEST_CASE("XML: a record has kind, severity, place and size by itself") {
+    const std::vector<SanitizerReport> records = parse_sanitizer_xml(sample_xml("pair_memcheck"));
+    REQUIRE(records.size() == 5);
+    CHECK(records[0].kind == "Invalid __global__ read");
+    CHECK(records[0].severity == "error");
+    CHECK(records[0].function == "shift");
+    CHECK(records[0].file == "buggy.cu");
+    CHECK(records[0].line == 22);
+    CHECK(records[0].bytes == 4);
+    CHECK(records[2].kind == "API cudaErrorLaunchFailure");
+    CHECK(records[2].function == "cudaDeviceSynchronize");
+    CHECK(records[4].kind == "Leak");
+    CHECK(records[4].bytes == 400);
+    const std::vector<SanitizerReport> races = parse_sanitizer_xml(sample_xml("shared_race_racecheck"));
+    REQUIRE(races.size() == 1);
+    CHECK(races[0].kind == "Race");
+    CHECK(races[0].function == "sum_triangles");
+    CHECK(races[0].line == 29);
+    CHECK(parse_sanitizer_xml(sample_xml("clean_memcheck")).empty());
+}
+
+TEST_CASE("XML: a problem whose headline nobody has read yet has a kind and a place all the same") {
+    const std::string text =
+        output({"Something new of size 4 bytes", "    at shift(int *)+0x10 in a.cu:22"}, 1);
+    CHECK(only_report(text).kind == "Unknown");
+    const SanitizerOutput read = parse_sanitizer_output(text, saved(record_of("Invalid", 22)));
+    REQUIRE(read.reports.size() == 1);
+    CHECK(read.reports[0].kind == "Invalid __global__ read");
+    CHECK(read.reports[0].line == 22);
+    CHECK(read.reports[0].text.empty());
+}
+
+TEST_CASE("XML: words go to the record of the same place") {
+    const std::string text =
+        output({"Invalid __global__ read of size 4 bytes", "    at shift(int *)+0x10 in a.cu:22"}, 2);
+    const SanitizerOutput read =
+        parse_sanitizer_output(text, saved(record_of("Novel", 30) + record_of("Invalid", 22)));
+    REQUIRE(read.reports.size() == 2);
+    CHECK(read.reports[0].kind == "Novel __global__ read");
+    CHECK(read.reports[0].text.empty());
+    CHECK(read.reports[1].text.find("Invalid") != std::string::npos);
+}
+
+TEST_CASE("XML: a file that is damaged, of something else or of another run is refused") {
+    const std::string text =
+        output({"Invalid __global__ read of size 4 bytes", "    at shift(int *)+0x10 in a.cu:22"}, 1);
+    const auto refusal = [&](const std::string& xml) {
+        try {
+            (void)parse_sanitizer_output(text, xml);
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    const std::string whole = saved(record_of("Invalid", 22));
+    CHECK(refusal(whole) == "accepted");
+    CHECK(refusal(whole.substr(0, whole.size() / 2)).find("cannot be read") != std::string::npos);
+    CHECK(refusal("").find("cannot be read") != std::string::npos);
+    CHECK(refusal("<html></html>").find("ComputeSanitizerOutput") != std::string::npos);
+    CHECK(refusal(saved("")).find("0 records") != std::string::npos);
+}
+
+TEST_CASE("XML is asked for where the help lists it without a value") {
+    CHECK(lists_xml(
+        "  --version   x\n  --xml                                 Emit error output to file in XML\n"));
+    CHECK_FALSE(lists_xml("  --xml arg (=no)                       Emit error output\n"));
+    CHECK_FALSE(lists_xml("                                        If --xml is enabled, then the file\n"));
+    CHECK_FALSE(lists_xml(""));
 }
