@@ -34,14 +34,13 @@ __global__ void add_up(const float* x, size_t count, double* sum) {
 [[gnu::noinline]] bool answer_request(const Request& request) {
     const size_t count = request.numbers.size(), bytes = count * sizeof(float);
     const auto numbers = device_array<float>(count);
-    double *sum = nullptr, found = 0;
-    CUDA_CHECK(cudaMalloc(&sum, sizeof(double)));
+    const auto sum = device_array<double>(1);
+    double found = 0;
     CUDA_CHECK(cudaMemcpy(numbers.get(), request.numbers.data(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemset(sum, 0, sizeof(double)));
-    add_up<<<kBlocks, kThreads>>>(numbers.get(), count, sum);
+    CUDA_CHECK(cudaMemset(sum.get(), 0, sizeof(double)));
+    add_up<<<kBlocks, kThreads>>>(numbers.get(), count, sum.get());
     CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(&found, sum, sizeof(double), cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaFree(sum));
+    CUDA_CHECK(cudaMemcpy(&found, sum.get(), sizeof(double), cudaMemcpyDeviceToHost));
     if (!std::isfinite(found)) return false;
     if (std::fabs(found - request.claimed) > 1e-9 * request.claimed) return false;
     return true;

@@ -43,7 +43,7 @@ void write_line(std::vector<std::string>& log, int step, double joules) {
 int main(int argc, char** argv) {
     Options options(argc, argv, "Logs the energy of capacitors that lose charge step by step.");
     const int capacitors = options.integer("--capacitors", 50'021, 1, 10'000'000, "capacitors");
-    const int steps = options.integer("--steps", 307, 1, 100'000, "steps");
+    const int steps = options.integer("--steps", 307, 1, 40'000, "steps");
     options.done();
     require_gpu(capacitors * sizeof(float) + steps * sizeof(double));
 
