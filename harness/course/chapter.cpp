@@ -46,7 +46,10 @@ Program read_program_facts(TomlReader& toml) {
     program.gpu_metrics = toml.texts_or_none("gpu_metrics");
     program.recording.nsys_options = toml.texts_or_none("nsys");
     for (TomlReader& block : toml.tables("recording")) {
-        Recording further{block.text("name"), block.text_or("says", ""), block.texts("nsys")};
+        Recording further{block.text("name"), block.text_or("says", ""), block.texts_or_none("nsys"),
+                          block.texts_or_none("arguments")};
+        if (further.nsys_options.empty() && further.arguments.empty())
+            block.fail("a recording has words for nsys, arguments for the program, or both", "name");
         for (const Recording& other : program.further)
             if (other.name == further.name)
                 block.fail(fmt::format("a second recording is called '{}'", further.name), "name");
@@ -276,6 +279,9 @@ Program Program::recorded_as(const Recording& other) const {
     Program program = *this;
     program.further.clear();
     program.recording.name = other.name;
+    program.recording.arguments = other.arguments;
+    program.arguments.insert(program.arguments.end(), other.arguments.begin(), other.arguments.end());
+    program.traced = traced && !other.nsys_options.empty();
     program.recording.nsys_options.insert(program.recording.nsys_options.end(), other.nsys_options.begin(),
                                           other.nsys_options.end());
     program.evidence_name = fs::path(evidence_name).stem().string() + "." + other.name + ".sqlite";

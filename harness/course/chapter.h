@@ -11,10 +11,11 @@
 
 namespace lab {
 
-/// A way to record a program with nsys, beside the plain one: its own evidence file.
+/// A way to record a program, beside the plain one: its own evidence file.
 struct Recording {
     std::string name, says;  ///< as findings call it ("" for the plain one), and what it is for
-    std::vector<std::string> nsys_options;  ///< for `nsys profile`, after the course's own
+    std::vector<std::string> nsys_options = {};  ///< for `nsys profile`, after the course's own
+    std::vector<std::string> arguments = {};     ///< for the program, which then also runs by itself
 };
 
 /// A program and how it is built and run. Paths are relative to the repository's root.
@@ -36,6 +37,7 @@ struct Program {
     std::vector<Recording> further;            ///< more recordings of the same binary
 
     /// This program as a further recording makes it: with its options, in an evidence file of its own.
+    /// Without words for nsys it is only run, with other arguments.
     [[nodiscard]] Program recorded_as(const Recording& other) const;
 };
 

@@ -244,6 +244,7 @@ SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
 std::string recording_text(const Program& program) {
     std::vector<std::string> words = program.recording.nsys_options;
     append(words, program.gpu_metrics);
+    append(words, program.recording.arguments);
     return join(words, " ");
 }
 
@@ -252,7 +253,7 @@ RunRecord record_program(const Program& program, const fs::path& binary, const R
     RunRecord record;
     record.gpu_metrics = program.gpu_metrics;
     const bool further = !program.recording.name.empty();  // the plain recording has seen the rest
-    if (!further) run_alone(program, binary, announce, record);
+    if (!further || !program.recording.arguments.empty()) run_alone(program, binary, announce, record);
     if (nsys() && program.traced) run_nsys(program, binary, options, announce, record);
     if (!further && ncu() && !program.ncu_metrics.empty())
         tool_step("ncu", program, [&] {

@@ -19,11 +19,13 @@ struct RecordOptions {
 
 /// Runs a built program by itself, then under nsys, and under ncu and compute-sanitizer where its findings
 /// need them. What is not installed is left out, and the evidence says so by not having it. An Error says
-/// which step failed and how. A further recording is one of nsys alone.
+/// which step failed and how. A further recording is one of nsys alone, or of the program with other
+/// arguments.
 [[nodiscard]] RunRecord record_program(const Program& program, const std::filesystem::path& binary,
                                        const RecordOptions& options, const Announce& announce);
 
-/// What a program's recording asks of nsys beside the course's own options; evidence of another is stale.
+/// What a program's recording asks of nsys beside the course's own options, and of the program; evidence of
+/// another is stale.
 [[nodiscard]] std::string recording_text(const Program& program);
 
 /// The words that export a report as SQLite.
@@ -48,8 +50,9 @@ struct RecordOptions {
 [[nodiscard]] std::vector<std::string> sanitizer_command(const std::filesystem::path& sanitizer_path,
                                                          const std::string& tool);
 
-/// Runs one compute-sanitizer tool on a built program and reads its report: from the XML that it leaves beside
-/// the program, PROGRAM.TOOL.xml, and from what it prints; from the latter alone where it cannot save XML.
+/// Runs one compute-sanitizer tool on a built program and reads its report: from the XML that it leaves
+/// beside the program, PROGRAM.TOOL.xml, and from what it prints; from the latter alone where it cannot save
+/// XML.
 [[nodiscard]] SanitizerOutput run_sanitizer(const std::string& tool, const std::filesystem::path& binary,
                                             const std::vector<std::string>& arguments,
                                             const Announce& announce);

@@ -1,4 +1,5 @@
 #include "course/chapter.h"
+#include "course/recorder.h"
 
 #include <doctest/doctest.h>
 
@@ -285,7 +286,30 @@ TEST_CASE("chapter: a finding or question of a recording that there is not is an
     check_fails("[[exercise.finding]]", block + block + "[[exercise.finding]]",
                 "a second recording is called 'a'");
     check_fails("[[exercise.finding]]", "[[exercise.recording]]\nname = \"a\"\n[[exercise.finding]]",
-                "'nsys' is missing");
+                "a recording has words for nsys, arguments for the program, or both");
+}
+
+TEST_CASE(
+    "chapter: a recording of other arguments is a run of the program, and with words for nsys a trace too") {
+    const auto recorded_with = [](const std::string& more) {
+        const ChapterFolder folder(
+            "starter_answer = \"== 1\"\n",
+            "starter_answer = \"== 1\"\narguments = [\"--parts\", \"2\"]\n"
+            "[[exercise.recording]]\nname = \"large\"\narguments = [\"--count\", \"7\"]\n" +
+                more);
+        return all_recordings(folder.read().exercises[0].programs.programs[1]);
+    };
+    const std::vector<Program> run = recorded_with("");
+    REQUIRE(run.size() == 2);
+    CHECK(run[0].arguments == std::vector<std::string>{"--parts", "2"});
+    CHECK(run[0].traced);
+    CHECK(run[1].arguments == std::vector<std::string>{"--parts", "2", "--count", "7"});
+    CHECK_FALSE(run[1].traced);
+    CHECK(recording_text(run[0]).empty());
+    CHECK(recording_text(run[1]) == "--count 7");
+    const std::vector<Program> traced = recorded_with("nsys = [\"--delay=1\"]\n");
+    CHECK(traced[1].traced);
+    CHECK(recording_text(traced[1]) == "--delay=1 --count 7");
 }
 
 TEST_CASE("chapter: a ratio may compare the two programs") {
