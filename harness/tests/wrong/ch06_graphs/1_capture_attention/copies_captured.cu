@@ -81,7 +81,9 @@ GraphExec record_question(const Attention& a, const float* queries, float* answe
     queue_attention(a);
     CUDA_CHECK(cudaMemcpyAsync(answer, a.answer.get(), bytes, cudaMemcpyDeviceToHost, a.stream));
     CUDA_CHECK(cudaStreamEndCapture(a.stream, &recorded));
-    return instantiate(Graph(recorded));
+    GraphExec exec = instantiate(Graph(recorded));
+    CUDA_CHECK(cudaGraphUpload(exec.get(), a.stream));
+    return exec;
 }
 
 std::vector<float> random_numbers(size_t count) {

@@ -79,7 +79,9 @@ GraphExec recorded_from(cudaStream_t stream, Queue queue) {
     CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     queue();
     CUDA_CHECK(cudaStreamEndCapture(stream, &recorded));
-    return instantiate(Graph(recorded));
+    GraphExec exec = instantiate(Graph(recorded));
+    CUDA_CHECK(cudaGraphUpload(exec.get(), stream));
+    return exec;
 }
 
 std::vector<float> random_numbers(size_t count) {

@@ -78,7 +78,9 @@ GraphExec record_attention(const Attention& a) {
     CUDA_CHECK(cudaStreamBeginCapture(a.stream, cudaStreamCaptureModeThreadLocal));
     queue_attention(a);
     CUDA_CHECK(cudaStreamEndCapture(a.stream, &recorded));
-    return instantiate(Graph(recorded));
+    GraphExec exec = instantiate(Graph(recorded));
+    CUDA_CHECK(cudaGraphUpload(exec.get(), a.stream));
+    return exec;
 }
 
 std::vector<float> random_numbers(size_t count) {

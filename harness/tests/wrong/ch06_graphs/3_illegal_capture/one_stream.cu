@@ -46,8 +46,10 @@ struct Film {
 };
 
 // Hands an error on to the caller, who may know a way around.
-#define TRY(call) \
-    if (const cudaError_t status = (call); status != cudaSuccess) return status
+#define TRY(call)                                                                    \
+    do {                                                                             \
+        if (const cudaError_t status = (call); status != cudaSuccess) return status; \
+    } while (0)
 
 /// Queues a frame: blur and grain in one stream, the counting in the other as soon as the picture is blurred.
 cudaError_t queue_frame(const Film& film) {
