@@ -280,12 +280,17 @@ Program Program::recorded_as(const Recording& other) const {
     program.further.clear();
     program.recording.name = other.name;
     program.recording.arguments = other.arguments;
-    program.arguments.insert(program.arguments.end(), other.arguments.begin(), other.arguments.end());
     program.traced = traced && !other.nsys_options.empty();
     program.recording.nsys_options.insert(program.recording.nsys_options.end(), other.nsys_options.begin(),
                                           other.nsys_options.end());
     program.evidence_name = fs::path(evidence_name).stem().string() + "." + other.name + ".sqlite";
     return program;
+}
+
+std::vector<std::string> Program::run_arguments() const {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), recording.arguments.begin(), recording.arguments.end());
+    return all;
 }
 
 std::vector<Program> all_recordings(const Program& program) {

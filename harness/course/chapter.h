@@ -26,7 +26,7 @@ struct Program {
     std::string evidence_name;                 ///< file name of the recorded run in it
     std::vector<std::string> flags;            ///< for nvcc, beside the course's own
     bool library = false;                      ///< its file holds a library too, which it opens at run time
-    std::vector<std::string> arguments;        ///< for every run; the lesson's sizes are the defaults
+    std::vector<std::string> arguments;        ///< for every recording; the lesson's sizes are the defaults
     std::vector<std::string> check_arguments;  ///< smaller sizes for compute-sanitizer, which slows kernels
     std::vector<std::string> sanitizers;       ///< of kSanitizerTools, those that findings need
     std::vector<std::string> ncu_metrics;      ///< metrics that findings need
@@ -39,6 +39,9 @@ struct Program {
     /// This program as a further recording makes it: with its options, in an evidence file of its own.
     /// Without words for nsys it is only run, with other arguments.
     [[nodiscard]] Program recorded_as(const Recording& other) const;
+
+    /// What it is run with: its arguments, and behind them those of its recording.
+    [[nodiscard]] std::vector<std::string> run_arguments() const;
 };
 
 /// The program and its further recordings, as programs to record.

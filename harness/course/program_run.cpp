@@ -32,7 +32,8 @@ Command with_program(Command tool, const Program& program, const fs::path& binar
     } else {
         tool.words.push_back(binary.string());
     }
-    tool.words.insert(tool.words.end(), program.arguments.begin(), program.arguments.end());
+    const std::vector<std::string> arguments = program.run_arguments();
+    tool.words.insert(tool.words.end(), arguments.begin(), arguments.end());
     return tool;
 }
 

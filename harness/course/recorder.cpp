@@ -47,7 +47,7 @@ std::vector<std::string> alone_on_the_machine() {
 /// The program alone, for its exit code and what it prints.
 void run_alone(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
     Command command{.words = {binary.string()}, .limit = kProgramLimit};
-    append(command.words, program.arguments);
+    append(command.words, program.run_arguments());
     const Outcome outcome = announced(command, announce);
     if (outcome.timed_out)
         throw ProgramError(
@@ -154,7 +154,7 @@ Provenance provenance_of(const Program& program, const RunRecord& record, const 
                  {"program", program.source.string()},
                  {"fingerprint", built_fingerprint(binary)}};
     std::vector<std::string> command{binary.filename().string()};
-    append(command, program.arguments);
+    append(command, program.run_arguments());
     p["command"] = shell_line(command);
     if (gpu())
         p["gpu"] = gpu()->name, p["driver"] = gpu()->driver,

@@ -126,7 +126,7 @@ int run_nsys(const ToolRequest& request) {
     const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".nsys-rep");
     fs::create_directories(report.parent_path());
     const int code = show(nsys_command(*nsys(), report, program, true), binary,
-                          request.arguments.empty() ? program.arguments : request.arguments);
+                          request.arguments.empty() ? program.run_arguments() : request.arguments);
     fmt::print("report   {}\nnext     ./lab analyze {}\n", course.shown(report), course.shown(report));
     return code;
 }

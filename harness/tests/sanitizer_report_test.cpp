@@ -425,7 +425,7 @@ std::string record_of(const std::string& word, int line) {
 
 TEST_CASE("XML: its records and the printed reports of the same runs say the same") {
     const std::vector<std::string> names = samples_with_xml();
-    REQUIRE(names.size() >= 6);
+    REQUIRE(names.size() >= 10);
     for (const std::string& name : names) {
         CAPTURE(name);
         const std::string text = sample(name), xml = sample_xml(name);
