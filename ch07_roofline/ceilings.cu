@@ -15,7 +15,8 @@
 // - clock: as found, and printed for the units: each SM's cycles over the time of the batch that counts.
 //   Theoretical roofs are for the highest clock that the driver names; a GPU may not hold it, and a few go
 //   beyond.
-// - answers: of one launch more in the same shape, after all that the others wrote is cleared.
+// - answers: checked in one launch more of the shape that was measured, after what the others wrote is
+//   cleared; those of the link, after its last copies.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch07_roofline/ceilings.cu -o ceilings -lcublasLt
 // look:    ncu --nvtx --nvtx-include "counted/" --metrics dram__bytes.sum ./ceilings
