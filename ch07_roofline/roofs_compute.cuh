@@ -234,8 +234,9 @@ Roof tensor_roof(const std::string& name, const TensorKind& kind, double fma_per
         const Measured taken = taken_by(winner, name, options.repeats, options.soak_ms);
         roof.work = winner.flop();
         roof.measured = roof.work / taken.seconds;
-        roof.how = winner.shape() + ", the fastest of " + std::to_string(tried) + " algorithms in " +
-                   std::to_string(finalists.size()) + " shapes, " + repeats_shown(taken, roof.work, "FLOP/s");
+        roof.how = winner.shape() + (kind.fast_sums ? ", fast accumulation" : "") + ", the fastest of " +
+                   std::to_string(tried) + " algorithms in " + std::to_string(finalists.size()) +
+                   " shapes, " + repeats_shown(taken, roof.work, "FLOP/s");
         CUDA_CHECK(cudaMemset(d.get(), 0xFF, count * sizeof(Out)));  // not a number
         LT_CHECK(multiply(winner));
         Sums sums;
