@@ -126,8 +126,10 @@ class Layer {
                                                 wanted, static_cast<int>(offered_.size()), offered_.data(),
                                                 &found));
         LT_CHECK(cublasLtMatmulPreferenceDestroy(wanted));
-        if (found == 0) LT_CHECK(CUBLAS_STATUS_NOT_SUPPORTED);
         offered_.resize(found);
+        const auto unusable = [](const auto& offer) { return offer.state != CUBLAS_STATUS_SUCCESS; };
+        offered_.erase(std::remove_if(offered_.begin(), offered_.end(), unusable), offered_.end());
+        if (offered_.empty()) LT_CHECK(CUBLAS_STATUS_NOT_SUPPORTED);
     }
 
     void multiply(const cublasLtMatmulHeuristicResult_t& offer) {

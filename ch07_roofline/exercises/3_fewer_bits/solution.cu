@@ -70,7 +70,9 @@ __device__ void rows_times_x(const Weight* weights, const float* scale, const fl
             const size_t row = min(first + r, rows - 1);  // the last one again, where there are no more
             bytes[r] = *reinterpret_cast<const uint4*>(weights + row * stride + c);
         }
-        __syncwarp();  // or the compiler moves the loads apart, between their uses, to save registers
+        // Or the compiler moves the loads apart, between their uses, to save registers (seen with CUDA 12.4
+        // and 13.0; it promises neither).
+        __syncwarp();
         float factor[kAtOnce], weight[kAtOnce];
         for (int i = 0; i < kAtOnce; i += 4) {
             const float4 four = *reinterpret_cast<const float4*>(x + c + i);

@@ -1,0 +1,194 @@
+// What the measuring of every roof needs: seconds and clocks of a batch, random data, proof of the work.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+
+constexpr int kThreads = 256, kSums = 4096, kMostSms = 1024;
+
+/// One line of the table. What is not known, or not on this GPU, is not a number.
+struct Roof {
+    std::string name, unit;
+    double measured = NAN, theoretical = NAN;
+    double work = NAN;  ///< bytes or FLOP that one launch was counted as, to be compared with a counter
+    std::string how = {};
+};
+
+inline int attribute(cudaDeviceAttr which) {
+    int value = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&value, which, 0));
+    return value;
+}
+
+inline int compute_capability() {
+    return 10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
+}
+
+inline int sm_count() {
+    return attribute(cudaDevAttrMultiProcessorCount);
+}
+
+/// Of an SM, in Hz, by the driver. A virtual GPU may not say.
+inline double highest_clock() {
+    const int kHz = attribute(cudaDevAttrClockRate);
+    return kHz > 0 ? 1e3 * kHz : NAN;
+}
+
+template <class Kernel>
+unsigned blocks_that_fit(Kernel kernel) {
+    int blocks = 0;
+    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, 0));
+    return blocks * sm_count();
+}
+
+/// In the unit that suits: "4.52 TB/s", "2.1 us".
+inline std::string shown(double value, const std::string& unit) {
+    if (std::isnan(value)) return "-";
+    const std::vector<std::string> prefixes =
+        unit == "s" ? std::vector<std::string>{"n", "u", "m", ""} : std::vector<std::string>{"G", "T"};
+    double scaled = unit == "s" ? value * 1e9 : value / 1e9;
+    size_t prefix = 0;
+    while (scaled >= 1000 && prefix + 1 < prefixes.size()) scaled /= 1000, ++prefix;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f %s%s", scaled, prefixes[prefix].c_str(), unit.c_str());
+    return text;
+}
+
+/// An SM's two clocks at one moment: its own, and one that runs evenly whatever that does.
+struct Stamp {
+    long long cycles, ns;
+};
+
+/// Each SM that gets a block notes its clocks. (If it gets two, the later one counts.)
+__global__ void stamp(Stamp* stamps) {
+    unsigned sm;
+    long long ns;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    if (threadIdx.x == 0 && sm < kMostSms) stamps[sm] = {clock64(), ns};
+}
+
+/// Hz between two stamps, the median of the SMs that have both. The even clock may go on in steps of a
+/// microsecond, so of less than a millisecond this says nothing.
+inline double clock_between(const Stamp* begin, const Stamp* end) {
+    std::vector<double> clocks;
+    for (int sm = 0; sm < kMostSms; ++sm) {
+        const double cycles = end[sm].cycles - begin[sm].cycles, ns = end[sm].ns - begin[sm].ns;
+        if (begin[sm].ns > 0 && ns >= 1e6 && cycles > 0) clocks.push_back(1e9 * cycles / ns);
+    }
+    if (clocks.empty()) return NAN;
+    std::nth_element(clocks.begin(), clocks.begin() + clocks.size() / 2, clocks.end());
+    return clocks[clocks.size() / 2];
+}
+
+/// What one run of some work takes: in the median of the repeats, the fastest and the slowest of them. The
+/// SMs' clock is that of the median.
+struct Measured {
+    double seconds = NAN, least = NAN, most = NAN, clock_Hz = NAN;
+};
+
+/// Measures in a range of this name: `repeats` batches of runs, each of about 10 ms. Before them the work
+/// runs for warm-up, and then for `soak_ms`, so that clock and power are those of this load.
+inline Measured measure(const std::string& name, int repeats, int soak_ms,
+                        const std::function<void()>& work) {
+    struct Batch {
+        double seconds, clock_Hz;
+    };
+    nvtx3::scoped_range range{name};
+    cudaEvent_t start = nullptr, end = nullptr;
+    CUDA_CHECK(cudaEventCreate(&start));
+    CUDA_CHECK(cudaEventCreate(&end));
+    const auto stamps = device_array<Stamp>(2 * kMostSms);
+    std::vector<Stamp> noted(2 * kMostSms);
+    const size_t bytes = noted.size() * sizeof(Stamp);
+    const int sms = sm_count();
+    const auto batch_of = [&](int runs) {
+        float ms = 0;
+        CUDA_CHECK(cudaMemset(stamps.get(), 0, bytes));
+        stamp<<<sms, 32>>>(stamps.get());
+        CUDA_CHECK(cudaEventRecord(start));
+        for (int i = 0; i < runs; ++i) work();
+        CUDA_CHECK(cudaEventRecord(end));
+        stamp<<<sms, 32>>>(stamps.get() + kMostSms);
+        CUDA_CHECK(cudaMemcpy(noted.data(), stamps.get(), bytes, cudaMemcpyDeviceToHost));
+        CUDA_CHECK(cudaEventElapsedTime(&ms, start, end));
+        return Batch{ms * 1e-3 / runs, clock_between(&noted[0], &noted[kMostSms])};
+    };
+    batch_of(1);
+    const double about = std::max(batch_of(1).seconds, 1e-6);
+    for (int i = 0; i < soak_ms * 1e-3 / about; ++i) work();
+    const int runs = static_cast<int>(std::clamp(10e-3 / about, 1.0, 100.0));
+    std::vector<Batch> batches(repeats);
+    for (Batch& batch : batches) batch = batch_of(runs);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventDestroy(start));
+    CUDA_CHECK(cudaEventDestroy(end));
+    std::sort(batches.begin(), batches.end(),
+              [](const Batch& a, const Batch& b) { return a.seconds < b.seconds; });
+    const Batch& middle = batches[repeats / 2];
+    return {middle.seconds, batches.front().seconds, batches.back().seconds, middle.clock_Hz};
+}
+
+/// The rates of the slowest and the fastest repeat, and the clock: "366.10 to 381.20 TFLOP/s, SM clock ...".
+inline std::string repeats_shown(const Measured& taken, double work, const std::string& unit) {
+    std::string text = shown(work / taken.most, unit) + " to " + shown(work / taken.least, unit);
+    char clock[32] = "";
+    if (!std::isnan(taken.clock_Hz))
+        std::snprintf(clock, sizeof clock, ", SM clock %.3f GHz", taken.clock_Hz / 1e9);
+    return text + clock;
+}
+
+/// A random number from its place, the same each time (the finaliser of MurmurHash3).
+__device__ inline unsigned random_at(size_t i) {
+    unsigned h = static_cast<unsigned>(i) * 2654435761u + static_cast<unsigned>(i >> 32);
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    return h ^ h >> 16;
+}
+
+/// Random numbers from -1 to 1.
+template <class T>
+__global__ void fill(T* x, size_t count, size_t seed) {
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += gridDim.x * size_t{kThreads})
+        x[i] = T(static_cast<int>(random_at(i + seed)) * 0x1p-31f);
+}
+
+/// Ends the program if a roof was not earned: a kernel that leaves work out is fast.
+inline void require_right(const std::string& name, bool right) {
+    if (right) return;
+    std::fprintf(stderr, "%s: the answer is wrong, so its rate means nothing\n", name.c_str());
+    std::exit(1);
+}
+
+/// Sums on the device, modulo 2^32.
+class Sums {
+  public:
+    unsigned* get() { return device_.get(); }
+    void clear() { CUDA_CHECK(cudaMemset(device_.get(), 0, kSums * sizeof(unsigned))); }
+    unsigned total() {
+        std::vector<unsigned> host(kSums);
+        CUDA_CHECK(cudaMemcpy(host.data(), device_.get(), kSums * sizeof(unsigned), cudaMemcpyDeviceToHost));
+        unsigned sum = 0;
+        for (const unsigned s : host) sum += s;
+        return sum;
+    }
+    /// What `work` adds up in all of them.
+    unsigned of(const std::function<void(unsigned*)>& work) {
+        clear();
+        work(get());
+        CUDA_CHECK(cudaGetLastError());
+        return total();
+    }
+
+  private:
+    std::unique_ptr<unsigned[], DeviceFree> device_ = device_array<unsigned>(kSums);
+};

@@ -1,0 +1,262 @@
+// The roofs of what moves bytes: DRAM, L2 and the link to the host.
+#pragma once
+
+#include <cstring>
+
+#include "ch07_roofline/roofs_measure.cuh"
+
+constexpr int kMostLoads = 8;
+constexpr size_t kTileBytes = kThreads * kMostLoads * sizeof(uint4);  // arrays are whole tiles
+
+/// Adds to one of `sums` for each warp, so that they do not wait for each other.
+__device__ void add_up(unsigned sum, unsigned* sums) {
+    for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_down_sync(~0u, sum, lanes);
+    const unsigned warp = (blockIdx.x * kThreads + threadIdx.x) / 32;
+    if (threadIdx.x % 32 == 0) atomicAdd(&sums[warp % kSums], sum);
+}
+
+/// The sum of all 32-bit words, modulo 2^32: the same in whichever order.
+template <int kLoads>
+__global__ void read_all(const uint4* in, uint4*, size_t count, unsigned* sums) {
+    constexpr size_t kTile = size_t{kThreads} * kLoads;
+    unsigned sum = 0;
+    for (size_t first = blockIdx.x * kTile + threadIdx.x; first < count; first += gridDim.x * kTile) {
+        uint4 x[kLoads];
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) x[i] = in[first + i * kThreads];
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) sum += x[i].x + x[i].y + x[i].z + x[i].w;
+    }
+    add_up(sum, sums);
+}
+
+template <int kLoads>
+__global__ void copy_all(const uint4* in, uint4* out, size_t count, unsigned*) {
+    constexpr size_t kTile = size_t{kThreads} * kLoads;
+    for (size_t first = blockIdx.x * kTile + threadIdx.x; first < count; first += gridDim.x * kTile) {
+        uint4 x[kLoads];
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) x[i] = in[first + i * kThreads];
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) out[first + i * kThreads] = x[i];
+    }
+}
+
+__device__ float4 add_scaled(float4 a, float4 b) {
+    return {a.x + 3 * b.x, a.y + 3 * b.y, a.z + 3 * b.z, a.w + 3 * b.w};
+}
+
+/// c = a + 3 b, where a and b are the two halves of `in`.
+template <int kLoads>
+__global__ void triad_all(const uint4* in, uint4* out, size_t count, unsigned*) {
+    constexpr size_t kTile = size_t{kThreads} * kLoads;
+    const auto *const a = reinterpret_cast<const float4*>(in), *const b = a + count;
+    auto* const c = reinterpret_cast<float4*>(out);
+    for (size_t first = blockIdx.x * kTile + threadIdx.x; first < count; first += gridDim.x * kTile) {
+        float4 x[kLoads], y[kLoads];
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) x[i] = a[first + i * kThreads], y[i] = b[first + i * kThreads];
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) c[first + i * kThreads] = add_scaled(x[i], y[i]);
+    }
+}
+
+/// Reads a tile as often as there are tiles, past L1: the next one each time, so that the blocks together
+/// read each of them equally often. With no more blocks than tiles, those that keep step never read the same
+/// one.
+template <int kLoads>
+__global__ void read_l2(const uint4* in, unsigned tiles, unsigned* sums) {
+    unsigned sum = 0, tile = blockIdx.x % tiles;
+    const unsigned step = gridDim.x % tiles;
+    for (unsigned pass = 0; pass < tiles; ++pass) {
+        uint4 x[kLoads];
+        const uint4* const first = in + size_t{tile} * kThreads * kLoads + threadIdx.x;
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) x[i] = __ldcg(first + i * kThreads);
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) sum += x[i].x + x[i].y + x[i].z + x[i].w;
+        tile = tile + step < tiles ? tile + step : tile + step - tiles;
+    }
+    add_up(sum, sums);
+}
+
+/// The same sum as `read_all` and `read_l2`, in the plainest way.
+__global__ void sum_words(const unsigned* in, size_t count, unsigned* sums) {
+    unsigned sum = 0;
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += gridDim.x * size_t{kThreads})
+        sum += in[i];
+    atomicAdd(&sums[threadIdx.x], sum);
+}
+
+/// Counts the numbers of `out` that are not the copy, or the triad, of `in`.
+__global__ void count_wrong(const float4* in, const float4* out, size_t count, bool triad, unsigned* wrong) {
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count;
+         i += gridDim.x * size_t{kThreads}) {
+        const float4 x = triad ? add_scaled(in[i], in[count + i]) : in[i], y = out[i];
+        if (!(x.x == y.x && x.y == y.y && x.z == y.z && x.w == y.w)) atomicAdd(wrong, 1u);
+    }
+}
+
+/// The rate of `work`, which moves so many bytes. Then one launch more, for a counter to look at, and this
+/// one is checked: `clear` takes away what the others left.
+inline Roof memory_roof(const std::string& name, double bytes, int repeats, const std::function<void()>& work,
+                        const std::function<void()>& clear, const std::function<bool()>& right) {
+    Roof roof{name, "B/s", bytes / measure(name, repeats, 0, work).seconds, NAN, bytes};
+    clear();
+    CUDA_CHECK(cudaDeviceSynchronize());
+    {
+        nvtx3::scoped_range counted{"counted"};
+        work();
+        CUDA_CHECK(cudaDeviceSynchronize());
+    }
+    require_right(name, right());
+    return roof;
+}
+
+/// read_all, copy_all or triad_all with 1, 2, 4 and 8 loads.
+using DramKernels = std::vector<void (*)(const uint4*, uint4*, size_t, unsigned*)>;
+
+/// The rate of the fastest shape: how many loads a thread has in flight, and as many blocks as there are
+/// tiles or as fit at a time. `bytes` is what one launch moves.
+inline Roof dram_roof(const std::string& name, const DramKernels& kernels, const uint4* in, uint4* out,
+                      size_t count, double bytes, Sums& sums, int repeats,
+                      const std::function<bool()>& right) {
+    double least = INFINITY;
+    std::function<void()> fastest;
+    std::string how;
+    for (size_t k = 0; k < kernels.size(); ++k) {
+        const auto kernel = kernels[k];
+        const unsigned tiles = count / (size_t{kThreads} << k);
+        for (const unsigned blocks : {tiles, std::min(tiles, blocks_that_fit(kernel))}) {
+            const auto work = [=, s = sums.get()] { kernel<<<blocks, kThreads>>>(in, out, count, s); };
+            const double seconds = measure("trial", 1, 0, work).seconds;
+            if (seconds >= least) continue;
+            least = seconds;
+            fastest = work;
+            how = std::to_string(1 << k) + " x 16 bytes in flight a thread, " + std::to_string(blocks) +
+                  " blocks";
+        }
+    }
+    const auto clear = [&] {
+        sums.clear();
+        // All bits set is not a number: what is not written again cannot pass for right.
+        if (out != nullptr) CUDA_CHECK(cudaMemset(out, 0xFF, count * sizeof(uint4)));
+    };
+    Roof roof = memory_roof(name, bytes, repeats, fastest, clear, right);
+    roof.how = how;
+    if (bytes < 4.0 * attribute(cudaDevAttrL2CacheSize))
+        roof.how += "; much of it fits the L2 cache: no roof of DRAM";
+    roof.theoretical =
+        2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+    if (roof.theoretical == 0) roof.theoretical = NAN;
+    return roof;
+}
+
+/// Likewise of L2, from the first numbers of `in`.
+inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats) {
+    // A quarter: on a GPU whose L2 has two halves, each may hold a copy of what the other has.
+    const size_t wanted = std::min<size_t>(most_bytes, attribute(cudaDevAttrL2CacheSize) / 4);
+    const size_t bytes = std::max<size_t>(1, wanted / kTileBytes) * kTileBytes;
+    const std::vector<void (*)(const uint4*, unsigned, unsigned*)> kernels = {read_l2<1>, read_l2<2>,
+                                                                              read_l2<4>};
+    double least = INFINITY;
+    unsigned readers = 0;
+    std::function<void()> fastest;
+    std::string how;
+    for (size_t k = 0; k < kernels.size(); ++k) {
+        const auto kernel = kernels[k];
+        const unsigned tiles = bytes / (kThreads * sizeof(uint4) << k);
+        const unsigned blocks = std::min(tiles, blocks_that_fit(kernel));
+        const auto work = [=, s = sums.get()] { kernel<<<blocks, kThreads>>>(in, tiles, s); };
+        const double seconds = measure("trial", 1, 0, work).seconds / blocks;  // each block reads it all
+        if (seconds >= least) continue;
+        least = seconds;
+        readers = blocks;
+        fastest = work;
+        how = std::to_string(bytes >> 10) + " KiB, again and again, " + std::to_string(1 << k) +
+              " x 16 bytes in flight a thread, " + std::to_string(blocks) + " blocks";
+    }
+    const unsigned once = sums.of([&](unsigned* s) {
+        sum_words<<<sm_count(), kThreads>>>(reinterpret_cast<const unsigned*>(in), bytes / 4, s);
+    });
+    Roof roof = memory_roof(
+        "L2 read", 1.0 * readers * bytes, repeats, fastest, [&] { sums.clear(); },
+        [&] { return sums.total() == once * readers; });
+    roof.how = how;
+    return roof;
+}
+
+/// DRAM, L2 and the link, on one set of arrays.
+inline void memory_roofs(size_t megabytes, int repeats, std::vector<Roof>& roofs) {
+    size_t free_bytes = 0, all_bytes = 0;
+    CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
+    const size_t bytes = std::min(megabytes << 20, free_bytes / 4) / kTileBytes * kTileBytes;
+    const size_t count = bytes / sizeof(uint4);
+    const auto in = device_array<uint4>(2 * count), out = device_array<uint4>(count);
+    Sums sums;
+    const unsigned blocks = 32 * sm_count();
+    fill<<<blocks, kThreads>>>(reinterpret_cast<float*>(in.get()), 2 * bytes / 4, 0);
+
+    const unsigned expected = sums.of([&](unsigned* s) {
+        sum_words<<<blocks, kThreads>>>(reinterpret_cast<const unsigned*>(in.get()), 2 * bytes / 4, s);
+    });
+    const auto all_right = [&](bool triad) {
+        const auto *const x = reinterpret_cast<const float4*>(in.get()), *const y =
+                                                                             reinterpret_cast<const float4*>(
+                                                                                 out.get());
+        return sums.of([&](unsigned* wrong) {
+            count_wrong<<<blocks, kThreads>>>(x, y, count, triad, wrong);
+        }) == 0;
+    };
+    roofs.push_back(dram_roof("DRAM read", {read_all<1>, read_all<2>, read_all<4>, read_all<8>}, in.get(),
+                              nullptr, 2 * count, 2.0 * bytes, sums, repeats,
+                              [&] { return sums.total() == expected; }));
+    roofs.push_back(dram_roof("DRAM copy", {copy_all<1>, copy_all<2>, copy_all<4>, copy_all<8>}, in.get(),
+                              out.get(), count, 2.0 * bytes, sums, repeats,
+                              [&] { return all_right(false); }));
+    roofs.push_back(dram_roof("DRAM triad", {triad_all<1>, triad_all<2>, triad_all<4>, triad_all<8>},
+                              in.get(), out.get(), count, 3.0 * bytes, sums, repeats,
+                              [&] { return all_right(true); }));
+    roofs.push_back(l2_roof(in.get(), bytes, sums, repeats));
+
+    // The link: pinned memory, from `in` to the host and back into `out`. What the link could do the runtime
+    // does not say; nvidia-smi does (pcie.link.gen.current, pcie.link.width.current).
+    const size_t part = std::min<size_t>(bytes, 128 << 20);
+    const auto up = pinned_array<char>(part), down = pinned_array<char>(part);
+    cudaStream_t other = nullptr;
+    cudaEvent_t begun = nullptr, done = nullptr;
+    CUDA_CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    CUDA_CHECK(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming));
+    CUDA_CHECK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+    const auto to_host = [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemcpyAsync(down.get(), in.get(), part, cudaMemcpyDeviceToHost, stream));
+    };
+    const auto to_device = [&] {
+        CUDA_CHECK(cudaMemcpyAsync(out.get(), up.get(), part, cudaMemcpyHostToDevice));
+    };
+    const auto link_roof = [&](const char* name, double moved, const std::function<void()>& work) {
+        roofs.push_back(
+            {name, "B/s", moved / measure(name, repeats, 0, work).seconds, NAN, moved, "pinned memory"});
+    };
+    CUDA_CHECK(cudaMemset(out.get(), 0, part));
+    to_host(nullptr);
+    CUDA_CHECK(cudaStreamSynchronize(nullptr));
+    std::memcpy(up.get(), down.get(), part);
+    link_roof("host to device", part, to_device);
+    link_roof("device to host", part, [&] { to_host(nullptr); });
+    link_roof("both directions", 2.0 * part, [&] {
+        CUDA_CHECK(cudaEventRecord(begun));
+        CUDA_CHECK(cudaStreamWaitEvent(other, begun));
+        to_host(other);
+        to_device();
+        CUDA_CHECK(cudaEventRecord(done, other));
+        CUDA_CHECK(cudaStreamWaitEvent(nullptr, done));
+    });
+    CUDA_CHECK(cudaDeviceSynchronize());
+    std::memset(up.get(), 0, part);
+    CUDA_CHECK(cudaMemcpy(up.get(), out.get(), part, cudaMemcpyDeviceToHost));
+    require_right("the link", std::memcmp(up.get(), down.get(), part) == 0);
+    CUDA_CHECK(cudaEventDestroy(begun));
+    CUDA_CHECK(cudaEventDestroy(done));
+    CUDA_CHECK(cudaStreamDestroy(other));
+}
