@@ -10,8 +10,9 @@
 //   program tries several, takes the fastest, and then measures that one anew: the time of a trial is not
 //   kept, since the best of many flatters.
 // - data: random, since switching bits costs power, and power is what limits a GPU's clock.
-// - load: units work for `--soak` ms before they are measured for about a tenth of a second, so the clock is
-//   what the GPU holds under that load, and not what it begins with.
+// - load: the tensor cores are measured twice, for about a tenth of a second each: in batches of some 10 ms,
+//   before which the GPU rests, and after `--soak` ms of the same work, at the clock that it can hold. Chains
+//   of FMA work for as long before; memories need no such care.
 // - clock: as found, and printed for the units: each SM's cycles over the time of the batch that counts.
 //   Theoretical roofs are for the highest clock that the driver names; a GPU may not hold it, and a few go
 //   beyond.
@@ -112,7 +113,7 @@ void print(const std::vector<Roof>& roofs) {
         line += std::string(&roof == &roofs.front() ? "" : ", ") + "{\"name\": \"" + roof.name +
                 "\", \"unit\": \"" + roof.unit + "\", \"measured\": " + json(roof.measured) +
                 ", \"theoretical\": " + json(roof.theoretical) + ", \"work\": " + json(roof.work) +
-                ", \"how\": \"" + roof.how + "\"}";
+                ", \"clock_Hz\": " + json(roof.clock_Hz) + ", \"how\": \"" + roof.how + "\"}";
     }
     std::printf("\n%s]}\n", line.c_str());
 }
@@ -132,14 +133,15 @@ int main(int argc, char** argv) {
         options.integer("--repeats", 9, 1, 1000, "measurements, of which the median counts"));
     const int offers = static_cast<int>(
         options.integer("--offers", 16, 1, 100, "algorithms for a product to ask cuBLASLt for"));
-    const int soak_ms = static_cast<int>(
-        options.integer("--soak", 300, 0, 10'000, "ms that a unit works before it is measured"));
+    const int soak_ms = static_cast<int>(options.integer(
+        "--soak", 300, 0, 10'000, "ms that a unit works before what it sustains is measured"));
     options.done();
     require_gpu(12ull * n * n + (64 << 20));
 
     const FmaRates rates = fma_rates();
     const TensorOptions tensor{n, offers, soak_ms, repeats};
     const TensorKind tf32{CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 80},
+        short_tf32{CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 80, false, true},
         fp16{CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, 75},
         bf16{CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, 80},
         fp8{CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, 89},
@@ -148,12 +150,12 @@ int main(int argc, char** argv) {
     memory_roofs(megabytes, repeats, roofs);
     roofs.push_back(fma_roof<float>("FP32 FMA", rates.fp32, microseconds, soak_ms, repeats));
     roofs.push_back(fma_roof<double>("FP64 FMA", rates.fp64, microseconds, soak_ms, repeats));
-    roofs.push_back(tensor_roof<float, float>("TF32 tensor", tf32, rates.tf32, tensor));
-    roofs.push_back(tensor_roof<__half, __half>("FP16 tensor", fp16, rates.fp16, tensor));
-    roofs.push_back(tensor_roof<__nv_bfloat16, __nv_bfloat16>("BF16 tensor", bf16, rates.fp16, tensor));
-    roofs.push_back(tensor_roof<__nv_fp8_e4m3, __nv_bfloat16>("FP8 tensor", fast_fp8, rates.fp8, tensor));
-    roofs.push_back(
-        tensor_roof<__nv_fp8_e4m3, __nv_bfloat16>("FP8 tensor, default sums", fp8, rates.fp8, tensor));
+    tensor_roofs<float, float>("TF32 tensor", tf32, rates.tf32, tensor, roofs);
+    tensor_roofs<float, float>("TF32 tensor, short numbers", short_tf32, rates.tf32, tensor, roofs);
+    tensor_roofs<__half, __half>("FP16 tensor", fp16, rates.fp16, tensor, roofs);
+    tensor_roofs<__nv_bfloat16, __nv_bfloat16>("BF16 tensor", bf16, rates.fp16, tensor, roofs);
+    tensor_roofs<__nv_fp8_e4m3, __nv_bfloat16>("FP8 tensor", fast_fp8, rates.fp8, tensor, roofs);
+    tensor_roofs<__nv_fp8_e4m3, __nv_bfloat16>("FP8 tensor, default sums", fp8, rates.fp8, tensor, roofs);
     launch_roofs(launches, repeats, roofs);
     print(roofs);
     return 0;

@@ -7,7 +7,7 @@
 
 #include "ch07_roofline/roofs_measure.cuh"
 
-constexpr int kChains = 8;
+constexpr int kChains = 8, kPauseMs = 50;  // after so long a rest a GPU has its full clock again
 
 /// Of an SM in a clock: results of FP32 and FP64 fused multiply-adds (CUDA C++ Programming Guide, "Arithmetic
 /// Instructions"), and dense ones on tensor cores (architecture whitepapers of the A100 and the H100; on 7.5,
@@ -72,7 +72,7 @@ Roof fma_roof(const std::string& name, double fma_per_clock, int microseconds, i
     const double flop = flop_a_step * steps;
     const auto sums = device_array<T>(threads);
     const auto work = [&] { fma_chains<T><<<blocks, kThreads>>>(sums.get(), T(-1), T(1), steps); };
-    const Measured taken = measure(name, repeats, soak_ms, work);
+    const Measured taken = measure(name, {repeats, soak_ms}, work);
     CUDA_CHECK(cudaMemset(sums.get(), 0xFF, threads * sizeof(T)));  // not a number
     {
         nvtx3::scoped_range counted{"counted"};
@@ -87,7 +87,8 @@ Roof fma_roof(const std::string& name, double fma_per_clock, int microseconds, i
             flop / taken.seconds,
             theoretical,
             flop,
-            std::to_string(kChains) + " chains a thread, " + repeats_shown(taken, flop, "FLOP/s")};
+            std::to_string(kChains) + " chains a thread, " + repeats_shown(taken, flop, "FLOP/s"),
+            taken.clock_Hz};
 }
 
 /// Counts the wrong ones of 1,024 numbers of a product, drawn at random. The tolerance leaves room for the
@@ -119,7 +120,8 @@ struct TensorKind {
     cudaDataType_t in, out;
     cublasComputeType_t compute;
     int least_capability;
-    bool fast_sums = false;  ///< FP8: sums stay in the tensor cores, with fewer bits
+    bool fast_sums = false;      ///< FP8: sums stay in the tensor cores, with fewer bits
+    bool short_numbers = false;  ///< factors with few bits, of which fewer change
 };
 
 /// A product as cuBLASLt takes it, by one of its algorithms: n x depth by depth x n numbers, column by
@@ -161,21 +163,29 @@ struct TensorOptions {
 };
 
 /// FLOP/s of a product by cuBLASLt: of the fastest of four shapes, and of the algorithms that are offered for
-/// each. The best of each shape goes into the final, where all begin warm, and the winner is measured anew.
-/// Prints a line for each shape in the final.
+/// each. The best of each shape goes into the final, where all begin warm. The winner gives two roofs: what
+/// it reaches in short batches, before which the GPU rests, and what it sustains. Prints a line for each
+/// shape in the final.
 template <class In, class Out>
-Roof tensor_roof(const std::string& name, const TensorKind& kind, double fma_per_clock,
-                 const TensorOptions& options) {
-    if (compute_capability() < kind.least_capability)
-        return {name, "FLOP/s", NAN, NAN, NAN, "not on this GPU"};
+void tensor_roofs(const std::string& name, const TensorKind& kind, double fma_per_clock,
+                  const TensorOptions& options, std::vector<Roof>& roofs) {
+    Roof roof{name, "FLOP/s", NAN, NAN, NAN, "not on this GPU"}, sustained = roof;
+    sustained.name += ", sustained";
+    if (compute_capability() < kind.least_capability) {
+        roofs.insert(roofs.end(), {roof, sustained});
+        return;
+    }
+    roof.theoretical = sustained.theoretical = flop_rate(fma_per_clock, highest_clock());
+    roof.how = sustained.how = "cuBLASLt offers nothing";
     const int n = options.n;
     const size_t count = size_t{1} * n * n, workspace_bytes = 32 << 20;
     const auto a = device_array<In>(count), b = device_array<In>(count);
     const auto d = device_array<Out>(count);
     const auto workspace = device_array<char>(workspace_bytes);
     const unsigned blocks = 32 * sm_count();
-    fill<<<blocks, kThreads>>>(a.get(), count, 0);
-    fill<<<blocks, kThreads>>>(b.get(), count, count);
+    const auto fill_some = kind.short_numbers ? fill_short<In> : fill<In>;
+    fill_some<<<blocks, kThreads>>>(a.get(), count, 0);
+    fill_some<<<blocks, kThreads>>>(b.get(), count, count);
     CUDA_CHECK(cudaMemset(d.get(), 0xFF, count * sizeof(Out)));
     cublasLtHandle_t lt = nullptr;
     cublasLtMatmulPreferenceOpaque_t wanted;
@@ -188,8 +198,8 @@ Roof tensor_roof(const std::string& name, const TensorKind& kind, double fma_per
         return cublasLtMatmul(lt, &p.what, &one, a.get(), &p.a, b.get(), &p.b, &zero, d.get(), &p.d, d.get(),
                               &p.d, &p.algorithm, workspace.get(), workspace_bytes, nullptr);
     };
-    const auto taken_by = [&](Product& p, const std::string& range, int repeats, int soak_ms) {
-        return measure(range, repeats, soak_ms, [&] { LT_CHECK(multiply(p)); });
+    const auto taken_by = [&](Product& p, const std::string& range, const Conditions& conditions) {
+        return measure(range, conditions, [&] { LT_CHECK(multiply(p)); });
     };
 
     std::vector<Product> finalists;
@@ -209,7 +219,7 @@ Roof tensor_roof(const std::string& name, const TensorKind& kind, double fma_per
                     continue;
                 }
                 ++product.tried;
-                product.seconds = taken_by(product, "trial", 1, 0).seconds;
+                product.seconds = taken_by(product, "trial", {1}).seconds;
                 if (product.seconds < fastest.seconds) fastest = product;
                 if (product.tried * fastest.seconds > 0.1) break;  // no long search on a slow GPU
             }
@@ -217,13 +227,11 @@ Roof tensor_roof(const std::string& name, const TensorKind& kind, double fma_per
             if (fastest.tried > 0) finalists.push_back(fastest);
         }
 
-    Roof roof{name, "FLOP/s", NAN, flop_rate(fma_per_clock, highest_clock())};
-    roof.how = "cuBLASLt offers nothing";
     if (!finalists.empty()) {
         int tried = 0;
         const Product* best = nullptr;
         for (Product& p : finalists) {
-            const Measured taken = taken_by(p, "final", std::min(options.repeats, 3), options.soak_ms / 3);
+            const Measured taken = taken_by(p, "final", {std::min(options.repeats, 3), options.soak_ms / 3});
             p.seconds = taken.seconds;
             tried += p.tried;
             if (best == nullptr || p.flop() / p.seconds > best->flop() / best->seconds) best = &p;
@@ -231,12 +239,18 @@ Roof tensor_roof(const std::string& name, const TensorKind& kind, double fma_per
                         p.tried, repeats_shown(taken, p.flop(), "FLOP/s").c_str());
         }
         Product winner = *best;
-        const Measured taken = taken_by(winner, name, options.repeats, options.soak_ms);
-        roof.work = winner.flop();
-        roof.measured = roof.work / taken.seconds;
-        roof.how = winner.shape() + (kind.fast_sums ? ", fast accumulation" : "") + ", the fastest of " +
-                   std::to_string(tried) + " algorithms in " + std::to_string(finalists.size()) +
-                   " shapes, " + repeats_shown(taken, roof.work, "FLOP/s");
+        const auto measured_as = [&](Roof& row, const Conditions& conditions, const std::string& how) {
+            const Measured taken = taken_by(winner, row.name, conditions);
+            row.work = winner.flop(), row.measured = row.work / taken.seconds, row.clock_Hz = taken.clock_Hz;
+            row.how = how + ", " + repeats_shown(taken, row.work, "FLOP/s");
+        };
+        const int pause_ms = std::min(options.soak_ms, kPauseMs);
+        measured_as(roof, {options.repeats, 0, pause_ms},
+                    winner.shape() + (kind.fast_sums ? ", fast accumulation" : "") + ", the fastest of " +
+                        std::to_string(tried) + " algorithms in " + std::to_string(finalists.size()) +
+                        " shapes");
+        measured_as(sustained, {options.repeats, options.soak_ms},
+                    "the same after " + std::to_string(options.soak_ms) + " ms of it");
         CUDA_CHECK(cudaMemset(d.get(), 0xFF, count * sizeof(Out)));  // not a number
         LT_CHECK(multiply(winner));
         Sums sums;
@@ -246,5 +260,5 @@ Roof tensor_roof(const std::string& name, const TensorKind& kind, double fma_per
         }) == 0);
     }
     LT_CHECK(cublasLtDestroy(lt));
-    return roof;
+    roofs.insert(roofs.end(), {roof, sustained});
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/check.cuh"
@@ -21,6 +23,7 @@ struct Roof {
     double measured = NAN, theoretical = NAN;
     double work = NAN;  ///< bytes or FLOP that one launch was counted as, to be compared with a counter
     std::string how = {};
+    double clock_Hz = NAN;  ///< of the SMs meanwhile
 };
 
 inline int attribute(cudaDeviceAttr which) {
@@ -96,9 +99,14 @@ struct Measured {
     double seconds = NAN, least = NAN, most = NAN, clock_Hz = NAN;
 };
 
-/// Measures in a range of this name: `repeats` batches of runs, each of about 10 ms. Before them the work
-/// runs for warm-up, and then for `soak_ms`, so that clock and power are those of this load.
-inline Measured measure(const std::string& name, int repeats, int soak_ms,
+/// How often a batch is measured, and in which state the GPU is then: the work has run for so long before the
+/// first, or nothing has run before each.
+struct Conditions {
+    int repeats, soak_ms = 0, pause_ms = 0;
+};
+
+/// Measures in a range of this name: batches of runs, each of about 10 ms, and a run before them for warm-up.
+inline Measured measure(const std::string& name, const Conditions& conditions,
                         const std::function<void()>& work) {
     struct Batch {
         double seconds, clock_Hz;
@@ -125,16 +133,19 @@ inline Measured measure(const std::string& name, int repeats, int soak_ms,
     };
     batch_of(1);
     const double about = std::max(batch_of(1).seconds, 1e-6);
-    for (int i = 0; i < soak_ms * 1e-3 / about; ++i) work();
+    for (int i = 0; i < conditions.soak_ms * 1e-3 / about; ++i) work();
     const int runs = static_cast<int>(std::clamp(10e-3 / about, 1.0, 100.0));
-    std::vector<Batch> batches(repeats);
-    for (Batch& batch : batches) batch = batch_of(runs);
+    std::vector<Batch> batches(conditions.repeats);
+    for (Batch& batch : batches) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(conditions.pause_ms));
+        batch = batch_of(runs);
+    }
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventDestroy(start));
     CUDA_CHECK(cudaEventDestroy(end));
     std::sort(batches.begin(), batches.end(),
               [](const Batch& a, const Batch& b) { return a.seconds < b.seconds; });
-    const Batch& middle = batches[repeats / 2];
+    const Batch& middle = batches[batches.size() / 2];
     return {middle.seconds, batches.front().seconds, batches.back().seconds, middle.clock_Hz};
 }
 
@@ -160,6 +171,13 @@ template <class T>
 __global__ void fill(T* x, size_t count, size_t seed) {
     for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += gridDim.x * size_t{kThreads})
         x[i] = T(static_cast<int>(random_at(i + seed)) * 0x1p-31f);
+}
+
+/// The same with few bits: multiples of 1/64.
+template <class T>
+__global__ void fill_short(T* x, size_t count, size_t seed) {
+    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += gridDim.x * size_t{kThreads})
+        x[i] = T((static_cast<int>(random_at(i + seed) % 129) - 64) / 64.0f);
 }
 
 /// Ends the program if a roof was not earned: a kernel that leaves work out is fast.

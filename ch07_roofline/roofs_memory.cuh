@@ -101,7 +101,7 @@ __global__ void count_wrong(const float4* in, const float4* out, size_t count, b
 /// one is checked: `clear` takes away what the others left.
 inline Roof memory_roof(const std::string& name, double bytes, int repeats, const std::function<void()>& work,
                         const std::function<void()>& clear, const std::function<bool()>& right) {
-    Roof roof{name, "B/s", bytes / measure(name, repeats, 0, work).seconds, NAN, bytes};
+    Roof roof{name, "B/s", bytes / measure(name, {repeats}, work).seconds, NAN, bytes};
     clear();
     CUDA_CHECK(cudaDeviceSynchronize());
     {
@@ -129,7 +129,7 @@ inline Roof dram_roof(const std::string& name, const DramKernels& kernels, const
         const unsigned tiles = count / (size_t{kThreads} << k);
         for (const unsigned blocks : {tiles, std::min(tiles, blocks_that_fit(kernel))}) {
             const auto work = [=, s = sums.get()] { kernel<<<blocks, kThreads>>>(in, out, count, s); };
-            const double seconds = measure("trial", 1, 0, work).seconds;
+            const double seconds = measure("trial", {1}, work).seconds;
             if (seconds >= least) continue;
             least = seconds;
             fastest = work;
@@ -168,7 +168,7 @@ inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats)
         const unsigned tiles = bytes / (kThreads * sizeof(uint4) << k);
         const unsigned blocks = std::min(tiles, blocks_that_fit(kernel));
         const auto work = [=, s = sums.get()] { kernel<<<blocks, kThreads>>>(in, tiles, s); };
-        const double seconds = measure("trial", 1, 0, work).seconds / blocks;  // each block reads it all
+        const double seconds = measure("trial", {1}, work).seconds / blocks;  // each block reads it all
         if (seconds >= least) continue;
         least = seconds;
         readers = blocks;
@@ -236,7 +236,7 @@ inline void memory_roofs(size_t megabytes, int repeats, std::vector<Roof>& roofs
     };
     const auto link_roof = [&](const char* name, double moved, const std::function<void()>& work) {
         roofs.push_back(
-            {name, "B/s", moved / measure(name, repeats, 0, work).seconds, NAN, moved, "pinned memory"});
+            {name, "B/s", moved / measure(name, {repeats}, work).seconds, NAN, moved, "pinned memory"});
     };
     CUDA_CHECK(cudaMemset(out.get(), 0, part));
     to_host(nullptr);

@@ -14,7 +14,8 @@ CREATE TEMP VIEW roofs AS
 SELECT json_extract(roof.value, '$.name') AS name, json_extract(roof.value, '$.unit') AS unit,
        json_extract(roof.value, '$.measured') AS measured,
        json_extract(roof.value, '$.theoretical') AS theoretical,
-       json_extract(roof.value, '$.work') AS work, json_extract(roof.value, '$.how') AS how
+       json_extract(roof.value, '$.work') AS work, json_extract(roof.value, '$.how') AS how,
+       json_extract(roof.value, '$.clock_Hz') AS clock
 FROM printed_json, json_each(printed_json.json, '$.roofs') AS roof;
 )");
 }
