@@ -102,13 +102,13 @@ void print(const std::vector<Roof>& roofs) {
     char clock[32] = "unknown";
     if (!std::isnan(clock_Hz)) std::snprintf(clock, sizeof clock, "%.2f GHz", clock_Hz / 1e9);
     std::printf("\n%d SMs, highest clock by the driver %s\n\n", sm_count(), clock);
-    std::printf("%-25s %15s %15s  %6s  %s\n", "roof", "measured", "theoretical", "share", "how");
+    std::printf("%-34s %15s %15s  %6s  %s\n", "roof", "measured", "theoretical", "share", "how");
     std::string line = "{\"clock_Hz\": " + json(clock_Hz) + ", \"roofs\": [";
     for (const Roof& roof : roofs) {
         const double share = 100 * roof.measured / roof.theoretical;
         char percent[16] = "-";
         if (!std::isnan(share)) std::snprintf(percent, sizeof percent, "%.1f%%", share);
-        std::printf("%-25s %15s %15s  %6s  %s\n", roof.name.c_str(), shown(roof.measured, roof.unit).c_str(),
+        std::printf("%-34s %15s %15s  %6s  %s\n", roof.name.c_str(), shown(roof.measured, roof.unit).c_str(),
                     shown(roof.theoretical, roof.unit).c_str(), percent, roof.how.c_str());
         line += std::string(&roof == &roofs.front() ? "" : ", ") + "{\"name\": \"" + roof.name +
                 "\", \"unit\": \"" + roof.unit + "\", \"measured\": " + json(roof.measured) +
@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
     roofs.push_back(fma_roof<float>("FP32 FMA", rates.fp32, microseconds, soak_ms, repeats));
     roofs.push_back(fma_roof<double>("FP64 FMA", rates.fp64, microseconds, soak_ms, repeats));
     tensor_roofs<float, float>("TF32 tensor", tf32, rates.tf32, tensor, roofs);
-    tensor_roofs<float, float>("TF32 tensor, short numbers", short_tf32, rates.tf32, tensor, roofs);
+    tensor_roofs<float, float>("TF32 tensor, few bits", short_tf32, rates.tf32, tensor, roofs);
     tensor_roofs<__half, __half>("FP16 tensor", fp16, rates.fp16, tensor, roofs);
     tensor_roofs<__nv_bfloat16, __nv_bfloat16>("BF16 tensor", bf16, rates.fp16, tensor, roofs);
     tensor_roofs<__nv_fp8_e4m3, __nv_bfloat16>("FP8 tensor", fast_fp8, rates.fp8, tensor, roofs);
