@@ -75,8 +75,6 @@ bool is_stale(const Course& course, const Program& program, const Evidence& evid
 Evidence open_recorded(const Course& course, const Program& program) {
     const fs::path path = course.evidence_of(program);
     Evidence evidence = Evidence::open(path);
-    for (const Recording& further : program.further)
-        evidence.add_recording(further.name, open_recorded(course, program.recorded_as(further)));
     if (is_stale(course, program, evidence))
         throw Error(
             fmt::format(
@@ -84,6 +82,8 @@ Evidence open_recorded(const Course& course, const Program& program) {
                 "./lab record --stale",
                 course.shown(path), program.source.string()),
             kFindingFailed);
+    for (const Recording& further : program.further)
+        evidence.add_recording(further.name, open_recorded(course, program.recorded_as(further)));
     return evidence;
 }
 
