@@ -71,7 +71,7 @@ struct Stamp {
     long long cycles, ns;
 };
 
-/// Each SM that gets a block notes its clocks. (If it gets two, the later one counts.)
+/// Each SM that gets a block notes its clocks. (If it gets two, either's may stay: they are close.)
 __global__ void stamp(Stamp* stamps) {
     unsigned sm;
     long long ns;
@@ -105,7 +105,7 @@ struct Conditions {
     int repeats, soak_ms = 0, pause_ms = 0;
 };
 
-/// Measures in a range of this name: batches of runs, each of about 10 ms, and a run before them for warm-up.
+/// Measures in a range of this name: batches of runs, each of about 10 ms or of 100 runs, and a run before them for warm-up.
 inline Measured measure(const std::string& name, const Conditions& conditions,
                         const std::function<void()>& work) {
     struct Batch {

@@ -104,7 +104,8 @@ function(lab_build_sqlite)
   add_library(SQLite::SQLite3 ALIAS lab_sqlite3)
 endfunction()
 
-# Reads what compute-sanitizer saves as XML. The archive where there is one: a program then needs no libpugixml.so.
+# Reads what compute-sanitizer saves as XML, which is no work for string functions. The system's archive where there is
+# one (Debian has it in the same package): a built lab can then be copied to a machine without libpugixml.so.
 function(lab_pugixml)
   find_package(pugixml 1.11 CONFIG QUIET GLOBAL)
   add_library(lab::pugixml INTERFACE IMPORTED GLOBAL)

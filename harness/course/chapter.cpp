@@ -49,7 +49,8 @@ Program read_program_facts(TomlReader& toml) {
         Recording further{block.text("name"), block.text_or("says", ""), block.texts_or_none("nsys"),
                           block.texts_or_none("arguments")};
         if (further.nsys_options.empty() && further.arguments.empty())
-            block.fail("a recording has words for nsys, arguments for the program, or both", "name");
+            block.fail(fmt::format("the recording '{}' has neither 'nsys' nor 'arguments'", further.name),
+                       "name");
         for (const Recording& other : program.further)
             if (other.name == further.name)
                 block.fail(fmt::format("a second recording is called '{}'", further.name), "name");
@@ -79,16 +80,26 @@ std::vector<std::string> read_needs(TomlReader& toml) {
     return needs;
 }
 
-bool has_recording(const Program& program, const std::string& name) {
-    return name.empty() || std::any_of(program.further.begin(), program.further.end(),
-                                       [&](const Recording& r) { return r.name == name; });
+/// Why this cannot be asked of a recording; "" if it can. Only the plain recording has what ncu and
+/// compute-sanitizer said.
+std::string cannot_be_asked(const Program& program, const std::string& recording, const Asked& asked) {
+    if (recording.empty()) return "";
+    const auto at = std::find_if(program.further.begin(), program.further.end(),
+                                 [&](const Recording& r) { return r.name == recording; });
+    if (at == program.further.end()) return "which there is not";
+    if (asked.trace && at->nsys_options.empty()) return "which has no words for nsys, and so no trace";
+    if (asked.counters || asked.reports) return "which has a trace and what the program printed, and no more";
+    return "";
 }
 
-void check_recordings_exist(const TomlReader& toml, const Case& both) {
-    for (const Finding& finding : both.findings)
-        if (!has_recording(both.programs[0], finding.recording))
-            toml.fail(fmt::format("finding '{}' is asked of the recording '{}', which there is not",
-                                  finding.id, finding.recording));
+void check_recordings(const TomlReader& toml, const Case& both) {
+    for (const Finding& finding : both.findings) {
+        const Asked asked = asked_by(finding.sql, finding.metric, finding.range);
+        const std::string why = cannot_be_asked(both.programs[0], finding.recording, asked);
+        if (!why.empty())
+            toml.fail(fmt::format("finding '{}' is asked of the recording '{}', {}", finding.id,
+                                  finding.recording, why));
+    }
 }
 
 void check_findings_exist(const TomlReader& toml, const std::string& key, const std::vector<std::string>& ids,
@@ -198,7 +209,7 @@ Exercise read_exercise(TomlReader& toml, const Chapter& chapter, int number) {
     programs.first_reports = read_sanitizers(toml, "starter_reports");
     if (toml.has("range")) programs.range = toml.text("range");
     programs.findings = read_findings(toml, kExercise);
-    check_recordings_exist(toml, programs);
+    check_recordings(toml, programs);
     check_findings_exist(toml, "starter_fails", exercise.starter_fails, programs);
     if (exercise.starter_fails.empty()) toml.fail("the starter must fail some finding", "starter_fails");
     toml.expect_all_read();
@@ -219,12 +230,13 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     }
     const Program plain = chapter.program_of(question);
     question.recording = toml.text_or("recording", "");
-    if (!has_recording(plain, question.recording))
-        toml.fail(fmt::format("there is no recording '{}'", question.recording), "recording");
     if (toml.has("range")) question.range = toml.text("range");
     question.sql = toml.text_or("sql", "");
     question.metric = toml.text_or("metric", "");
     check_question(toml, question.sql, question.metric);
+    const Asked asked = asked_by(question.sql, question.metric, question.range);
+    if (const std::string why = cannot_be_asked(plain, question.recording, asked); !why.empty())
+        toml.fail(fmt::format("it is asked of the recording '{}', {}", question.recording, why), "recording");
     question.unit = toml.text_or("unit", "");
     question.tolerance = toml.number_or("tolerance", 0);
     question.choices = toml.texts_or_none("choices");
@@ -309,7 +321,10 @@ std::vector<std::string> Case::recordings_in_use() const {
     for (const Recording& further : programs[0].further) {
         const bool used = std::any_of(findings.begin(), findings.end(),
                                       [&](const Finding& f) { return f.recording == further.name; });
-        if (used && !further.says.empty()) lines.push_back(fmt::format("{}: {}", further.name, further.says));
+        if (!used || further.says.empty()) continue;
+        const std::string with =
+            further.arguments.empty() ? "" : fmt::format(" (`{}`)", join(further.arguments, " "));
+        lines.push_back(fmt::format("{}: {}{}", further.name, further.says, with));
     }
     return lines;
 }
@@ -339,7 +354,7 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     chapter.pair.first_reports = read_sanitizers(toml, "buggy_reports");
     if (toml.has("range")) chapter.pair.range = toml.text("range");
     chapter.pair.findings = read_findings(toml, kPair);
-    check_recordings_exist(toml, chapter.pair);
+    check_recordings(toml, chapter.pair);
     for (TomlReader& block : toml.tables("companion"))
         chapter.companions.push_back(read_companion(block, chapter));
     chapter.headline = toml.text_or("headline", "");

@@ -144,9 +144,11 @@ bool asks_nsys(const Finding& finding) {
 
 Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side) {
     const Evidence* const asked = evidence.recording(finding.recording);
+    const bool failed = asked && !finding.recording.empty() && asked->exit_code().value_or(0) != 0;
     const Measured measured =
-        asked ? measure(*asked, finding.sql, finding.metric, finding.range)
-              : nothing(fmt::format("the recording '{}' was not made", finding.recording), false);
+        !asked   ? nothing(fmt::format("the recording '{}' was not made", finding.recording), false)
+        : failed ? nothing(fmt::format("the program failed in the recording '{}'", finding.recording))
+                 : measure(*asked, finding.sql, finding.metric, finding.range);
     Judged judged{measured, Verdict::pass, ""};
     if (!judged.measured.was_run) {
         judged.verdict = Verdict::not_run;

@@ -229,21 +229,32 @@ SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
     Command command{.words = sanitizer_command(*compute_sanitizer(), tool), .limit = kToolLimit};
     fs::path records = binary;
     records += fmt::format(".{}.xml", tool);
-    fs::remove(records);  // one of an earlier run would say what is no longer so
-    if (sanitizer_saves_xml()) append(command.words, {"--xml", "--save", records.string()});
+    const Lock lock(records);
+    std::error_code ignored;
+    fs::remove(records, ignored);  // one of an earlier run would say what is no longer so
+    // In the name of the file %p and others stand for something; a path with a % has to do without.
+    if (sanitizer_saves_xml() && records.string().find('%') == std::string::npos)
+        append(command.words, {"--xml", "--save", records.string()});
     command.words.push_back(binary.string());
     append(command.words, arguments);
     const Outcome outcome = announced(command, announce);
     if (outcome.timed_out)
         throw Error(fmt::format("compute-sanitizer {}", describe(outcome, command)), kFindingFailed);
     const std::string said = outcome.out + outcome.err;
-    if (!fs::exists(records)) return parse_sanitizer_output(said);
-    return parse_sanitizer_output(said, read_file(records));
+    SanitizerOutput printed = parse_sanitizer_output(said);
+    if (!fs::exists(records, ignored)) return printed;
+    try {
+        return parse_sanitizer_output(said, read_file(records));
+    } catch (const Error& problem) {  // of a version whose XML nobody here has read
+        announce(fmt::format("# {}. What it printed serves alone.", problem.what()));
+        return printed;
+    }
 }
 
 std::string recording_text(const Program& program) {
     std::vector<std::string> words = program.recording.nsys_options;
     append(words, program.gpu_metrics);
+    if (!program.recording.arguments.empty()) words.push_back("--");
     append(words, program.recording.arguments);
     return join(words, " ");
 }

@@ -51,8 +51,8 @@ struct RecordOptions {
                                                          const std::string& tool);
 
 /// Runs one compute-sanitizer tool on a built program and reads its report: from the XML that it leaves
-/// beside the program, PROGRAM.TOOL.xml, and from what it prints; from the latter alone where it cannot save
-/// XML.
+/// beside the program, PROGRAM.TOOL.xml, and from what it prints; from the latter alone where there
+/// is no XML that fits it.
 [[nodiscard]] SanitizerOutput run_sanitizer(const std::string& tool, const std::filesystem::path& binary,
                                             const std::vector<std::string>& arguments,
                                             const Announce& announce);

@@ -226,8 +226,8 @@ bool may_be_same(const SanitizerReport& a, const SanitizerReport& b) {
         const std::remove_cvref_t<decltype(one)> unknown{};
         return one == unknown || other == unknown || one == other;
     };
-    return fits(a.function, b.function) && fits(a.file, b.file) && fits(a.line, b.line) &&
-           fits(a.bytes, b.bytes);
+    return fits(a.kind, b.kind) && fits(a.function, b.function) && fits(a.file, b.file) &&
+           fits(a.line, b.line) && fits(a.bytes, b.bytes);
 }
 
 /// Adds to a record of the XML what only the printed report has: the nearest allocation, the frames as the
@@ -243,17 +243,14 @@ void add_words(SanitizerReport& record, SanitizerReport said) {
 /// of a kind whose headline nobody here has read. An Error for words that are of none of the records.
 std::vector<SanitizerReport> with_words(std::vector<SanitizerReport> records,
                                         std::vector<SanitizerReport> said) {
-    const bool all_are_said = records.size() == said.size();
     auto next = said.begin();
     for (SanitizerReport& record : records)
-        if (next != said.end() && (all_are_said || may_be_same(record, *next)))
-            add_words(record, std::move(*next++));
+        if (next != said.end() && may_be_same(record, *next)) add_words(record, std::move(*next++));
     if (next != said.end())
-        throw Error(
-            fmt::format("compute-sanitizer wrote {} records as XML, and none of them is what it printed: {}",
-                        records.size(), printable(next->text.substr(0, next->text.find('\n')))));
+        throw Error(fmt::format("the XML of compute-sanitizer does not have what it printed: {}",
+                                printable(next->text.substr(0, next->text.find('\n')))));
     for (SanitizerReport& record : records) {
-        if (record.kind.empty()) record.kind = "Unknown";
+        if (record.kind.empty()) record.kind = record.text.empty() ? "Unknown" : record.text;
         if (record.severity.empty()) record.severity = "error";
     }
     return records;

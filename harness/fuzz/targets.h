@@ -20,7 +20,7 @@ void ncu_csv(std::string_view bytes);
 /// What compute-sanitizer printed.
 void sanitizer_output(std::string_view bytes);
 
-/// What compute-sanitizer saved as XML, by itself and with a printed report that has two of its lines.
+/// What compute-sanitizer saved as XML, by itself and beside three printed reports.
 void sanitizer_xml(std::string_view bytes);
 
 /// A chapter.toml.

@@ -1,3 +1,4 @@
+#include <string>
 #include <vector>
 
 #include "core/error.h"
@@ -55,12 +56,30 @@ void sanitizer_xml(std::string_view bytes) {
         "========= Invalid __global__ read of size 4 bytes\n"
         "=========     at shift(const float *, float *, int)+0xb0 in buggy.cu:22\n"
         "========= \n"
-        "========= ERROR SUMMARY: 1 error\n";
+        "========= Misaligned __shared__ write of size 8 bytes\n"
+        "=========     at shift(const float *, float *, int)+0xd0 in buggy.cu:23\n"
+        "========= \n"
+        "========= Barrier error detected. Divergent thread(s) in block.\n"
+        "=========     at add(int *)+0x10 in other.cu:5\n"
+        "========= \n"
+        "========= ERROR SUMMARY: 3 errors\n";
     try {
         const std::size_t records = parse_sanitizer_xml(bytes).size();
         const SanitizerOutput output = parse_sanitizer_output(kPrinted, bytes);
-        if (records == 0) broken_promise("a printed report was taken for that of a file without records");
+        if (records < 3) broken_promise("a printed report was taken for that of no record, or of two");
         check_reports(output);
+        for (const int line : {22, 23, 5}) {
+            const std::string place = ".cu:" + std::to_string(line);
+            int with_words = 0;
+            for (const SanitizerReport& report : output.reports) {
+                if (report.text.find(place) == std::string::npos || !report.text.starts_with("====="))
+                    continue;
+                ++with_words;
+                if (report.line != line && report.line != 0)
+                    broken_promise("a record has the words of another place");
+            }
+            if (with_words != 1) broken_promise("what was printed is there more than once, or not at all");
+        }
     } catch (const Error&) {
     }
 }

@@ -89,7 +89,7 @@ std::string report_name(const ToolRequest& request) {
     std::string name =
         fs::path(request.program).replace_extension().lexically_normal().relative_path().string();
     std::replace(name.begin(), name.end(), '/', '-');
-    return name;
+    return request.recording.empty() ? name : name + "." + request.recording;
 }
 
 /// Runs a tool and shows what it says.
@@ -119,26 +119,34 @@ Program recorded_as(const Program& program, const std::string& name) {
                             names.empty() ? "only the plain one" : join(names, ", ")));
 }
 
+/// Those of the program and its recording, and behind them what the user adds.
+std::vector<std::string> arguments_of(const ToolRequest& request, const Program& program) {
+    std::vector<std::string> all = program.run_arguments();
+    all.insert(all.end(), request.arguments.begin(), request.arguments.end());
+    return all;
+}
+
 int run_nsys(const ToolRequest& request) {
     const Course course = Course::find();
     const Program program = recorded_as(program_by_name(course, request.program), request.recording);
     const fs::path binary = binary_for(course, program, nsys(), "nsys");
     const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".nsys-rep");
     fs::create_directories(report.parent_path());
-    const int code = show(nsys_command(*nsys(), report, program, true), binary,
-                          request.arguments.empty() ? program.run_arguments() : request.arguments);
+    const int code =
+        show(nsys_command(*nsys(), report, program, true), binary, arguments_of(request, program));
     fmt::print("report   {}\nnext     ./lab analyze {}\n", course.shown(report), course.shown(report));
     return code;
 }
 
 int run_ncu(const ToolRequest& request) {
     const Course course = Course::find();
-    const fs::path binary = binary_for(course, program_by_name(course, request.program), ncu(), "ncu");
+    const Program program = program_by_name(course, request.program);
+    const fs::path binary = binary_for(course, program, ncu(), "ncu");
     const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".ncu-rep");
     fs::create_directories(report.parent_path());
     const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
                            "5", "-f", "-o", report.string()},
-                          binary, request.arguments);
+                          binary, arguments_of(request, program));
     fmt::print("report   {}  (ncu --import shows it, ncu-ui opens it)\n", course.shown(report));
     return code;
 }
@@ -188,7 +196,7 @@ void add_tools(Session& session) {
                       {"./lab nsys build/my_program", "a program that is built already"}},
          .see_also = {"analyze", "timeline", "docs/nsys.md"}},
         {{.name = "--recording",
-          .text = "with the options of this [[recording]] of chapter.toml",
+          .text = "with the options and arguments of this [[recording]] of chapter.toml",
           .value = "NAME",
           .otherwise = "the plain recording"}},
         run_nsys);

@@ -281,12 +281,15 @@ TEST_CASE("chapter: a finding or question of a recording that there is not is an
     check_fails("says = \"kernels\"", "says = \"kernels\"\nrecording = \"steady\"",
                 "finding 'chunks' is asked of the recording 'steady'");
     check_fails("side = \"solution\"", "side = \"solution\"\nrecording = \"steady\"",
-                "there is no recording 'steady'");
+                "it is asked of the recording 'steady', which there is not");
     const std::string block = "[[exercise.recording]]\nname = \"a\"\nnsys = [\"--delay=1\"]\n";
     check_fails("[[exercise.finding]]", block + block + "[[exercise.finding]]",
                 "a second recording is called 'a'");
     check_fails("[[exercise.finding]]", "[[exercise.recording]]\nname = \"a\"\n[[exercise.finding]]",
-                "a recording has words for nsys, arguments for the program, or both");
+                "the recording 'a' has neither 'nsys' nor 'arguments'");
+    const std::string run = "[[exercise.recording]]\nname = \"a\"\narguments = [\"--count\", \"7\"]\n";
+    check_fails("[[exercise.finding]]", run + "[[exercise.finding]]\nrecording = \"a\"",
+                "is asked of the recording 'a', which has no words for nsys, and so no trace");
 }
 
 TEST_CASE(
@@ -307,10 +310,10 @@ TEST_CASE(
     CHECK(run[1].run_arguments() == std::vector<std::string>{"--parts", "2", "--count", "7"});
     CHECK_FALSE(run[1].traced);
     CHECK(recording_text(run[0]).empty());
-    CHECK(recording_text(run[1]) == "--count 7");
+    CHECK(recording_text(run[1]) == "-- --count 7");
     const std::vector<Program> traced = recorded_with("nsys = [\"--delay=1\"]\n");
     CHECK(traced[1].traced);
-    CHECK(recording_text(traced[1]) == "--delay=1 --count 7");
+    CHECK(recording_text(traced[1]) == "--delay=1 -- --count 7");
 }
 
 TEST_CASE("chapter: a ratio may compare the two programs") {

@@ -146,6 +146,11 @@ verify() {
     try verify ch05
     exits 0
     check 'no XML is asked of a tool that saves none' test -z "$(grep -F -- --xml <<<"$err")"
+    check 'nor left of the run before' test -z "$(find build -name '*.memcheck.xml')"
+    mode whole compute-sanitizer torn
+    try verify ch05
+    exits 0
+    says 'What it printed serves alone.'
     mode whole compute-sanitizer works
     mode whole nsys corrupt
     try verify ch05
@@ -371,6 +376,10 @@ solution = "== 1"'
     try nsys ch05/vector_add_pipeline/solution --recording ranged
     exits 0
     says '--capture-range=nvtx'
+    is_file build/reports/ch05-vector_add_pipeline-solution.ranged.nsys-rep
+    try nsys ch05/fixed --recording once -- --count 1000003
+    exits 0
+    says '--repetitions 1 --count 1000003'
     try nsys ch05/vector_add_pipeline/solution --recording range
     exits 2
     says "has no recording 'range'; it has ranged"

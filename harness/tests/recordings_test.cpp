@@ -106,6 +106,20 @@ TEST_CASE("recordings: a finding is asked of the recording that it names") {
     CHECK(missing.why == "the recording 'nvtx' was not made");
 }
 
+TEST_CASE("recordings: a program that failed there gives no figures") {
+    Recorded recorded;
+    recorded.run.exit_code = 0, recorded.run.out = "3 ms";
+    Evidence plain = recorded.of_export(kernels_of(5));
+    const Finding finding = asks("SELECT CAST(stdout AS REAL) FROM PROGRAM", "large");
+    for (const int code : {0, 1}) {
+        recorded.run.exit_code = code;
+        plain.add_recording("large", recorded.of_export(kernels_of(3)));
+        const Judged judged = judge_finding(plain, finding, 0);
+        CHECK(judged.verdict == (code == 0 ? Verdict::pass : Verdict::fail));
+        if (code != 0) CHECK(judged.why == "the program failed in the recording 'large'");
+    }
+}
+
 TEST_CASE("recordings: nsys takes an option once, and a recording's own value is the one") {
     Program program;
     const auto words = [&] { return nsys_command("nsys", "r.nsys-rep", program, false); };
