@@ -324,8 +324,6 @@ timeline() {
 docs() {
     topic='docs'
     local page=ch05_streams/planted.md text
-    try docs --check
-    exits 0
     printf '# Planted\n\n<!-- measured: pair -->\nold numbers\n<!-- /measured -->\n' >"$page"
     printf '\n<!-- diff: buggy.cu fixed.cu -->\n<!-- /diff -->\n<!-- chapters: -->\n<!-- /chapters -->\n' >>"$page"
     try docs --check
@@ -362,6 +360,7 @@ docs() {
 drafts() {
     topic='a draft'
     local page=ch09_draft/README.md
+    cp README.md docs/verification.md "$temporary/"
     cp -R ch05_streams ch09_draft
     rm -r ch09_draft/evidence ch09_draft/*.svg
     sed -i '1i draft = true' ch09_draft/chapter.toml
@@ -396,7 +395,8 @@ drafts() {
     try docs --check
     check 'what is no draft needs its evidence' test "$status" -ne 0
     rm -r ch09_draft
-    "$lab" docs >/dev/null
+    mv "$temporary/README.md" .
+    mv "$temporary/verification.md" docs/
 }
 
 figures() {
