@@ -133,13 +133,12 @@ say_skipped() {
 # Each test of commands works in a copy of the course. In memory that takes no time; so there, if there are 2 GiB for it
 # and programs may run from it, which containers often forbid.
 work_in_memory() {
-    local trial
     if [[ -n ${TMPDIR-} || $(df --output=avail /dev/shm 2>/dev/null | tail -n 1) -lt 2097152 ]]; then return; fi
-    trial=$(mktemp /dev/shm/lab.XXXXXX 2>/dev/null) || return 0
-    printf '#!/bin/sh\n' >"$trial"
-    chmod +x "$trial"
-    if "$trial" 2>/dev/null; then export TMPDIR=/dev/shm; fi
-    rm -f "$trial"
+    scratch=$(mktemp -d /dev/shm/lab.XXXXXX 2>/dev/null) || return 0
+    trap 'rm -rf -- "$scratch"' EXIT
+    printf '#!/bin/sh\n' >"$scratch/trial"
+    chmod +x "$scratch/trial"
+    if "$scratch/trial" 2>/dev/null; then export TMPDIR=$scratch; fi
 }
 
 run_tests() {
