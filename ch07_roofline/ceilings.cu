@@ -11,8 +11,8 @@
 //   kept, since the best of many flatters.
 // - data: random, since switching bits costs power, and power is what limits a GPU's clock.
 // - load: the tensor cores are measured twice, in about a tenth of a second of work each: in batches of some
-//   10 ms, before which the GPU rests, and after `--soak` ms of the same work, at the clock that it can hold. Chains
-//   of FMA work for as long before; memories need no such care.
+//   10 ms, before which the GPU rests, and after `--soak` ms of the same work, at the clock that it can hold.
+//   Chains of FMA work for as long before; memories need no such care.
 // - clock: as found, and printed for the units: each SM's cycles over the time of the batch that counts.
 //   Theoretical roofs are for the highest clock that the driver names; a GPU may not hold it, and a few go
 //   beyond.

@@ -7,7 +7,8 @@
 
 #include "ch07_roofline/roofs_measure.cuh"
 
-constexpr int kChains = 8, kPauseMs = 50;  // a rest in which a GPU at its power limit recovers, at least most of the way
+constexpr int kChains = 8,
+              kPauseMs = 50;  // a rest in which a GPU at its power limit recovers, at least most of the way
 
 /// Of an SM in a clock: results of FP32 and FP64 fused multiply-adds (CUDA C++ Programming Guide, "Arithmetic
 /// Instructions"), and dense ones on tensor cores (architecture whitepapers of the A100 and the H100; on 7.5,

@@ -105,7 +105,8 @@ struct Conditions {
     int repeats, soak_ms = 0, pause_ms = 0;
 };
 
-/// Measures in a range of this name: batches of runs, each of about 10 ms or of 100 runs, and a run before them for warm-up.
+/// Measures in a range of this name: batches of runs, each of about 10 ms or of 100 runs, and a run before
+/// them for warm-up.
 inline Measured measure(const std::string& name, const Conditions& conditions,
                         const std::function<void()>& work) {
     struct Batch {

@@ -168,7 +168,8 @@ inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats)
         const unsigned tiles = bytes / (kThreads * sizeof(uint4) << k);
         const unsigned blocks = std::min(tiles, blocks_that_fit(kernel));
         const auto work = [=, s = sums.get()] { kernel<<<blocks, kThreads>>>(in, tiles, s); };
-        const double seconds = measure("trial", {1}, work).seconds / blocks;  // each block reads as many bytes as there are
+        const double seconds =
+            measure("trial", {1}, work).seconds / blocks;  // each block reads as many bytes as there are
         if (seconds >= least) continue;
         least = seconds;
         readers = blocks;
