@@ -51,9 +51,8 @@ Program read_program_facts(TomlReader& toml) {
         if (further.nsys_options.empty() && further.arguments.empty())
             block.fail(fmt::format("the recording '{}' has neither 'nsys' nor 'arguments'", further.name),
                        "name");
-        for (const Recording& other : program.further)
-            if (other.name == further.name)
-                block.fail(fmt::format("a second recording is called '{}'", further.name), "name");
+        if (program.recording_called(further.name))
+            block.fail(fmt::format("a second recording is called '{}'", further.name), "name");
         block.expect_all_read();
         program.further.push_back(std::move(further));
     }
@@ -84,18 +83,16 @@ std::vector<std::string> read_needs(TomlReader& toml) {
 /// compute-sanitizer said.
 std::string cannot_be_asked(const Program& program, const std::string& recording, const Asked& asked) {
     if (recording.empty()) return "";
-    const auto at = std::find_if(program.further.begin(), program.further.end(),
-                                 [&](const Recording& r) { return r.name == recording; });
-    if (at == program.further.end()) return "which there is not";
-    if (asked.trace && at->nsys_options.empty()) return "which has no words for nsys, and so no trace";
+    const Recording* const further = program.recording_called(recording);
+    if (!further) return "which there is not";
+    if (asked.trace && further->nsys_options.empty()) return "which has no words for nsys, and so no trace";
     if (asked.counters || asked.reports) return "which has a trace and what the program printed, and no more";
     return "";
 }
 
 void check_recordings(const TomlReader& toml, const Case& both) {
     for (const Finding& finding : both.findings) {
-        const Asked asked = asked_by(finding.sql, finding.metric, finding.range);
-        const std::string why = cannot_be_asked(both.programs[0], finding.recording, asked);
+        const std::string why = cannot_be_asked(both.programs[0], finding.recording, asked_by(finding));
         if (!why.empty())
             toml.fail(fmt::format("finding '{}' is asked of the recording '{}', {}", finding.id,
                                   finding.recording, why));
@@ -234,8 +231,7 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     question.sql = toml.text_or("sql", "");
     question.metric = toml.text_or("metric", "");
     check_question(toml, question.sql, question.metric);
-    const Asked asked = asked_by(question.sql, question.metric, question.range);
-    if (const std::string why = cannot_be_asked(plain, question.recording, asked); !why.empty())
+    if (const std::string why = cannot_be_asked(plain, question.recording, asked_by(question)); !why.empty())
         toml.fail(fmt::format("it is asked of the recording '{}', {}", question.recording, why), "recording");
     question.unit = toml.text_or("unit", "");
     question.tolerance = toml.number_or("tolerance", 0);
@@ -278,9 +274,8 @@ Program Chapter::program_of(const Question& asked) const {
     if (!asked.companion.empty()) return companion(asked.companion)->program;
     const Case& both = asked.exercise.empty() ? pair : exercise(asked.exercise)->programs;
     const Program& program = both.programs[asked.side];
-    for (const Recording& further : program.further)
-        if (further.name == asked.recording) return program.recorded_as(further);
-    return program;
+    const Recording* const further = program.recording_called(asked.recording);
+    return further ? program.recorded_as(*further) : program;
 }
 
 std::string short_chapter_id(const std::string& id) {
@@ -293,16 +288,21 @@ Program Program::recorded_as(const Recording& other) const {
     program.recording.name = other.name;
     program.recording.arguments = other.arguments;
     program.traced = traced && !other.nsys_options.empty();
-    program.recording.nsys_options.insert(program.recording.nsys_options.end(), other.nsys_options.begin(),
-                                          other.nsys_options.end());
+    append(program.recording.nsys_options, other.nsys_options);
     program.evidence_name = fs::path(evidence_name).stem().string() + "." + other.name + ".sqlite";
     return program;
 }
 
 std::vector<std::string> Program::run_arguments() const {
     std::vector<std::string> all = arguments;
-    all.insert(all.end(), recording.arguments.begin(), recording.arguments.end());
+    append(all, recording.arguments);
     return all;
+}
+
+const Recording* Program::recording_called(const std::string& other) const {
+    const auto at =
+        std::find_if(further.begin(), further.end(), [&](const Recording& r) { return r.name == other; });
+    return at == further.end() ? nullptr : &*at;
 }
 
 std::vector<Program> all_recordings(const Program& program) {

@@ -40,6 +40,9 @@ struct Program {
     /// Without words for nsys it is only run, with other arguments.
     [[nodiscard]] Program recorded_as(const Recording& other) const;
 
+    /// The further recording of this name; nullptr if there is none.
+    [[nodiscard]] const Recording* recording_called(const std::string& other) const;
+
     /// What it is run with: its arguments, and behind them those of its recording.
     [[nodiscard]] std::vector<std::string> run_arguments() const;
 };

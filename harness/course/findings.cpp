@@ -127,10 +127,18 @@ Asked asked_by(const std::string& sql, const std::string& metric, const std::opt
             .reports = mentions(sql, "SANITIZER_REPORTS")};
 }
 
+Asked asked_by(const Finding& finding) {
+    return asked_by(finding.sql, finding.metric, finding.range);
+}
+
+Asked asked_by(const Question& question) {
+    return asked_by(question.sql, question.metric, question.range);
+}
+
 Asked asked_by(const Case& both) {
     Asked all;
     for (const Finding& finding : both.findings) {
-        const Asked asked = asked_by(finding.sql, finding.metric, finding.range);
+        const Asked asked = asked_by(finding);
         all.trace = all.trace || asked.trace;
         all.counters = all.counters || asked.counters;
         all.reports = all.reports || asked.reports;
@@ -139,7 +147,7 @@ Asked asked_by(const Case& both) {
 }
 
 bool asks_nsys(const Finding& finding) {
-    return asked_by(finding.sql, finding.metric, finding.range).trace;
+    return asked_by(finding).trace;
 }
 
 Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side) {

@@ -38,6 +38,9 @@ struct Asked {
 [[nodiscard]] Asked asked_by(const std::string& sql, const std::string& metric,
                              const std::optional<std::string>& range);
 
+[[nodiscard]] Asked asked_by(const Finding& finding);
+[[nodiscard]] Asked asked_by(const Question& question);
+
 /// What any finding of a case asks.
 [[nodiscard]] Asked asked_by(const Case& both);
 

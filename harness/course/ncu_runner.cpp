@@ -52,8 +52,8 @@ std::vector<std::string> ncu_command(const fs::path& ncu_path, const fs::path& r
                                      const std::vector<std::string>& metrics) {
     std::vector<std::string> words{ncu_path.string(), "--clock-control", "none", "--metrics",
                                    join(metrics, ",")};
-    words.insert(words.end(), program.ncu_options.begin(), program.ncu_options.end());
-    words.insert(words.end(), {"-f", "-o", report.string()});
+    append(words, program.ncu_options);
+    append(words, {"-f", "-o", report.string()});
     return words;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "core/text.h"
 #include "course/builder.h"
 
 namespace lab {
@@ -32,8 +33,7 @@ Command with_program(Command tool, const Program& program, const fs::path& binar
     } else {
         tool.words.push_back(binary.string());
     }
-    const std::vector<std::string> arguments = program.run_arguments();
-    tool.words.insert(tool.words.end(), arguments.begin(), arguments.end());
+    append(tool.words, program.run_arguments());
     return tool;
 }
 

@@ -241,11 +241,11 @@ SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
     if (outcome.timed_out)
         throw Error(fmt::format("compute-sanitizer {}", describe(outcome, command)), kFindingFailed);
     const std::string said = outcome.out + outcome.err;
-    SanitizerOutput printed = parse_sanitizer_output(said);
-    if (!fs::exists(records, ignored)) return printed;
+    if (!fs::exists(records, ignored)) return parse_sanitizer_output(said);
     try {
         return parse_sanitizer_output(said, read_file(records));
-    } catch (const Error& problem) {  // of a version whose XML nobody here has read
+    } catch (const Error& problem) {  // of a version whose XML nobody here has read, or of what it printed
+        SanitizerOutput printed = parse_sanitizer_output(said);
         announce(fmt::format("# {}. What it printed serves alone.", problem.what()));
         return printed;
     }

@@ -34,7 +34,7 @@ std::optional<SanitizerOutput> sanitize(const Examination& x, Check& check, cons
                                         const std::vector<std::string>& arguments) {
     std::vector<std::string> words = sanitizer_command(*compute_sanitizer(), "memcheck");
     words.push_back(x.word(binary));
-    words.insert(words.end(), arguments.begin(), arguments.end());
+    append(words, arguments);
     const Outcome outcome = x.run_shown(check, words);
     const std::string output = outcome.out + outcome.err;
     try {

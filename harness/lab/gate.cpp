@@ -96,8 +96,7 @@ GatePlan plan_of(const GateOptions& options) {
     plan.seed = seed_of(options.seed);
     if (!options.figure.empty()) plan.figure.emplace(options.figure);
     plan.commands = {{{program_at(options.a)}, {program_at(options.b)}}};
-    for (auto& command : plan.commands)
-        command.insert(command.end(), options.arguments.begin(), options.arguments.end());
+    for (auto& command : plan.commands) append(command, options.arguments);
     return plan;
 }
 

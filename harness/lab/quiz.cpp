@@ -65,7 +65,7 @@ std::string metrics_asked(const Question& question, const Evidence& evidence) {
 /// The commands that show without the GUI what a question is about.
 void print_commands(const Question& question, const std::string& file, const Evidence& evidence) {
     const std::string range = question.range ? fmt::format(" --range '{}'", *question.range) : "";
-    const Asked asked = asked_by(question.sql, question.metric, question.range);
+    const Asked asked = asked_by(question);
     if (asked.trace && evidence.has_trace())
         fmt::print("     ./lab timeline {}{}\n     ./lab analyze {}{}\n", file, range, file, range);
     else

@@ -95,7 +95,7 @@ std::string report_name(const ToolRequest& request) {
 /// Runs a tool and shows what it says.
 int show(std::vector<std::string> words, const fs::path& binary, const std::vector<std::string>& arguments) {
     words.push_back(binary.string());
-    words.insert(words.end(), arguments.begin(), arguments.end());
+    append(words, arguments);
     announce_to_terminal(shell_line(words));
     const Command command{.words = words, .limit = std::chrono::seconds(600)};
     const Outcome outcome = run(command);
@@ -110,11 +110,9 @@ int show(std::vector<std::string> words, const fs::path& binary, const std::vect
 /// The program as a further recording of chapter.toml makes it; as the plain one does for "".
 Program recorded_as(const Program& program, const std::string& name) {
     if (name.empty()) return program;
+    if (const Recording* const further = program.recording_called(name)) return program.recorded_as(*further);
     std::vector<std::string> names;
-    for (const Recording& further : program.further) {
-        if (further.name == name) return program.recorded_as(further);
-        names.push_back(further.name);
-    }
+    for (const Recording& further : program.further) names.push_back(further.name);
     throw Error(fmt::format("{} has no recording '{}'; it has {}", program.source.string(), printable(name),
                             names.empty() ? "only the plain one" : join(names, ", ")));
 }
@@ -122,7 +120,7 @@ Program recorded_as(const Program& program, const std::string& name) {
 /// Those of the program and its recording, and behind them what the user adds.
 std::vector<std::string> arguments_of(const ToolRequest& request, const Program& program) {
     std::vector<std::string> all = program.run_arguments();
-    all.insert(all.end(), request.arguments.begin(), request.arguments.end());
+    append(all, request.arguments);
     return all;
 }
 
