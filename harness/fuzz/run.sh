@@ -2,6 +2,8 @@
 # run.sh BUILD SECONDS [TARGET ...]: runs the fuzzers of a build with clang (cmake --preset fuzz), each for SECONDS, two
 # at once where there are two cores. They start from the corpus and from the samples of the tests. What is new goes to
 # BUILD/fuzz/TARGET, an input that breaks a reader to BUILD/fuzz/TARGET-broken/, and then this fails and names it.
+# LAB_FUZZ_SEED=N tries the same inputs as any other run with that N, as far as both get; without it, each run tries
+# others.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 build=${1:?usage: run.sh BUILD SECONDS [TARGET ...]} seconds=${2:?usage: run.sh BUILD SECONDS [TARGET ...]}
@@ -30,7 +32,8 @@ run_one() { # target
     # A reader takes no second for an input this small, and no gigabyte. Where memory came from is told in two frames,
     # which makes a third more executions.
     local fuzzer=("$build/bin/fuzz_$target" -max_total_time="$seconds" -max_len="$longest" -timeout=10 -rss_limit_mb=1024
-        -print_final_stats=1 -artifact_prefix="$broken/" "${dictionary[@]}" "$found" "${seeds[@]}")
+        -seed="${LAB_FUZZ_SEED:-0}" -print_final_stats=1 -artifact_prefix="$broken/" "${dictionary[@]}" "$found"
+        "${seeds[@]}")
     if ! ASAN_OPTIONS=malloc_context_size=2 UBSAN_OPTIONS=print_stacktrace=1 "${fuzzer[@]}" >"$log" 2>&1; then
         tail -n 60 "$log"
         echo "$target: an input breaks the reader. Again: $build/bin/fuzz_$target $broken/FILE"
