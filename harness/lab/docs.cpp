@@ -1,10 +1,12 @@
-// lab docs: fills the generated blocks of the Markdown files (docs_blocks.h says which there are).
+// lab docs: fills the generated blocks of the Markdown files (docs_blocks.h says which there are), and puts
+// right the numbers of their text that docs_quotes.h is about.
 #include <fmt/format.h>
 
 #include "core/files.h"
 #include "core/text.h"
 #include "lab/command.h"
 #include "lab/docs_blocks.h"
+#include "lab/docs_quotes.h"
 
 namespace lab {
 
@@ -23,11 +25,19 @@ std::optional<std::pair<std::string, std::string>> opening(const std::string& li
     return std::nullopt;
 }
 
-std::string filled(const Place& place, Outputs& outputs) {
+std::string filled(const Place& place, Quotes& quotes, Outputs& outputs) {
     std::string result;
     const std::vector<std::string> lines = split(read_file(place.file), '\n');
+    bool in_fence = false;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        result += lines[i] + (i + 1 < lines.size() ? "\n" : "");
+        if (trim(lines[i]).rfind("```", 0) == 0) in_fence = !in_fence;
+        try {
+            result += in_fence ? lines[i] : quotes.filled(lines[i], place.chapter ? place.chapter->id : "");
+        } catch (const Error& problem) {
+            throw Error(fmt::format("{}:{}: {}", place.course.shown(place.file), i + 1, problem.what()),
+                        problem.exit_code);
+        }
+        if (i + 1 < lines.size()) result += "\n";
         const auto opened = opening(lines[i]);
         if (!opened) continue;
         const std::string closing = fmt::format("<!-- /{} -->", opened->first);
@@ -57,12 +67,13 @@ std::vector<fs::path> markdown_files(const Course& course) {
 int docs(bool check, const Manuals& manuals) {
     const Course course = Course::find();
     Outputs outputs;
+    Quotes quotes(course);
     for (const fs::path& file : markdown_files(course)) {
         Place place{course, file, std::nullopt, manuals};
         const std::string top = file.lexically_relative(course.root()).begin()->string();
         for (const std::string& id : course.chapter_ids())
             if (id == top) place.chapter = read_chapter(course.root(), id);
-        outputs[file] = filled(place, outputs);
+        outputs[file] = filled(place, quotes, outputs);
     }
     int changed = 0;
     for (const auto& [path, contents] : outputs) {
@@ -82,11 +93,15 @@ void add_docs(Session& session) {
     Subcommand command(
         session,
         {.name = "docs",
-         .summary = "fill the generated blocks and figures of the Markdown files",
-         .does = "No number on a page is typed by hand: what stands in a generated block (measured, figure, "
-                 "diff, output and so on; harness/lab/docs_blocks.h says which there are) is made from "
-                 "recorded evidence, chapter.toml and the programs, and so are the figures and docs/lab.md. "
-                 "This command makes them anew, and writes only what has changed.",
+         .summary = "fill the generated blocks, numbers and figures of the Markdown files",
+         .does =
+             "What stands in a generated block of a page (measured, figure, diff, output and so on; "
+             "harness/lab/docs_blocks.h says which there are) is made from recorded evidence, chapter.toml "
+             "and the programs, and so are the figures and docs/lab.md. A number in the text that has a "
+             "comment "
+             "directly behind it, naming a finding, is that finding's value, with the decimals that it is "
+             "written with; harness/lab/docs_quotes.h says how. This command makes all of them anew, and "
+             "writes only what has changed.",
          .exits = {{"0", "everything is up to date"},
                    {"1", "with --check: a file is not up to date"},
                    bad_usage()},
@@ -96,7 +111,7 @@ void add_docs(Session& session) {
                       {"./lab docs --check", "what CI runs"}},
          .see_also = {"record", "verify", "docs/contributing.md"}},
         [check, &session] { return docs(*check, session.manuals); });
-    command.flag("--check", *check, "writes nothing; fails if a block is not up to date");
+    command.flag("--check", *check, "writes nothing; fails if something is not up to date");
 }
 
 }  // namespace lab
