@@ -14,15 +14,22 @@ namespace lab {
 
 namespace {
 
+/// Where the text begins: behind the mark of UTF-8, if it has one.
+std::size_t begin_of(std::string_view text) {
+    return text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+}
+
+bool is_beyond_ascii(char c) {
+    return static_cast<unsigned char>(c) >= 0x80;
+}
+
 /// Where the text has a character beyond ASCII that stands in no string and no comment, or first behind a
 /// backslash at the end of a line of a string. TOML forbids the one and nobody needs the other; toml++ up
 /// to 3.4 goes astray over either (its issues 190 and 295).
 std::optional<std::size_t> stray_character(std::string_view text) {
-    const auto beyond_ascii = [&](std::size_t at) {
-        return at < text.size() && static_cast<unsigned char>(text[at]) >= 0x80;
-    };
+    const auto beyond_ascii = [&](std::size_t at) { return at < text.size() && is_beyond_ascii(text[at]); };
     const auto end_of = [&](std::size_t at) { return std::min(at, text.size()); };
-    for (std::size_t i = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; i < text.size();) {
+    for (std::size_t i = begin_of(text); i < text.size();) {
         const char c = text[i];
         if (beyond_ascii(i)) return i;
         if (c == '#') {
@@ -49,6 +56,14 @@ std::optional<std::size_t> stray_character(std::string_view text) {
     return std::nullopt;
 }
 
+/// The text with an x for each byte beyond ASCII. It is TOML if the text is; and where it is, these bytes
+/// stand in strings and comments, where toml++ can deal with them.
+std::string in_ascii(std::string text) {
+    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(begin_of(text));
+    std::replace_if(begin, text.end(), is_beyond_ascii, 'x');
+    return text;
+}
+
 }  // namespace
 
 TomlReader TomlReader::parse_file(const fs::path& path) {
@@ -58,6 +73,7 @@ TomlReader TomlReader::parse_file(const fs::path& path) {
             fmt::format("{}:{}: there is a character beyond ASCII outside of a text in quotes", path.string(),
                         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*at), '\n')));
     try {
+        (void)toml::parse(in_ascii(text), path.string());
         auto root = std::make_shared<const toml::table>(toml::parse(text, path.string()));
         return TomlReader(path, root, root.get());
     } catch (const toml::parse_error& problem) {

@@ -204,6 +204,16 @@ void add_frame(std::string_view line, SanitizerReport& report) {
     report.frames.push_back(std::move(frame));
 }
 
+/// Adds to a record of the XML what only the printed report has: the nearest allocation, the frames as the
+/// tool shortens them, and its words.
+void add_words(SanitizerReport& record, SanitizerReport said) {
+    if (record.kind.empty()) record.kind = std::move(said.kind);
+    if (record.severity.empty()) record.severity = std::move(said.severity);
+    record.allocation_bytes = said.allocation_bytes, record.beyond_bytes = said.beyond_bytes;
+    record.frames = std::move(said.frames), record.text = std::move(said.text);
+    record.printed = true;
+}
+
 /// The reports without those that say the same of the same place again.
 std::vector<SanitizerReport> distinct(std::vector<SanitizerReport> reports) {
     using Key = std::tuple<std::string, std::string, std::string, std::string, int64_t, int64_t>;
@@ -212,10 +222,13 @@ std::vector<SanitizerReport> distinct(std::vector<SanitizerReport> reports) {
     for (SanitizerReport& report : reports) {
         Key key{report.kind, report.severity, report.function, report.file, report.line, report.bytes};
         const auto [at, is_new] = place_of.try_emplace(std::move(key), result.size());
-        if (is_new)
+        if (is_new) {
             result.push_back(std::move(report));
-        else
-            result[at->second].count += report.count;
+            continue;
+        }
+        SanitizerReport& first = result[at->second];
+        first.count += report.count;
+        if (report.printed && !first.printed) add_words(first, std::move(report));
     }
     return result;
 }
@@ -228,15 +241,6 @@ bool may_be_same(const SanitizerReport& a, const SanitizerReport& b) {
     };
     return fits(a.kind, b.kind) && fits(a.function, b.function) && fits(a.file, b.file) &&
            fits(a.line, b.line) && fits(a.bytes, b.bytes);
-}
-
-/// Adds to a record of the XML what only the printed report has: the nearest allocation, the frames as the
-/// tool shortens them, and its words.
-void add_words(SanitizerReport& record, SanitizerReport said) {
-    if (record.kind.empty()) record.kind = std::move(said.kind);
-    if (record.severity.empty()) record.severity = std::move(said.severity);
-    record.allocation_bytes = said.allocation_bytes, record.beyond_bytes = said.beyond_bytes;
-    record.frames = std::move(said.frames), record.text = std::move(said.text);
 }
 
 /// The records with the words of the printed reports, which stand in the same order. A record beyond these is
@@ -274,7 +278,7 @@ class OutputReader {
         } else if (auto next = headline(line)) {
             close();
             open_ = std::move(next);
-            open_->text = raw.substr(at);
+            open_->text = raw.substr(at), open_->printed = true;
             add_place(line, *open_);
         } else if (line.empty()) {
             // An indented empty line is within a report: between its backtraces.

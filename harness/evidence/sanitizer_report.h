@@ -35,8 +35,9 @@ struct SanitizerReport {
     int64_t count = 0;
     int64_t allocation_bytes = 0;  ///< size of the allocation nearest to a bad address; 0 if none is named
     int64_t beyond_bytes = 0;  ///< how far past that allocation's end, of the first thread reported; else 0
-    std::string text = {};     ///< the lines of the first one reported, as the tool prints them
+    std::string text = {};     ///< the lines of the first one printed; of one that is not, the XML's sentence
     std::vector<SanitizerFrame> frames = {};  ///< of the first one: innermost first, device then host
+    bool printed = false;                     ///< does `text` hold the printed lines?
 };
 
 /// What one tool said of one run.

@@ -134,6 +134,14 @@ TEST_CASE("toml: a character beyond ASCII outside of quotes is an error with its
     }
 }
 
+TEST_CASE("toml: quotes that begin no string do not hide a character beyond ASCII") {
+    for (const char* text :
+         {"a = 1\nb = 0\"\u00a7\"", "a = 1\nb = 0d\"\"\"\u00a7\"\"\"", "a = 1\nb = 0['\u00a7']"}) {
+        const TomlFile file(text);
+        CHECK_THROWS_WITH_AS((void)file.read(), doctest::Contains(".toml:2: "), Error);
+    }
+}
+
 TEST_CASE("toml: characters beyond ASCII stand where TOML allows them") {
     const TomlFile file(
         "\xEF\xBB\xBF# \u00e9\na = \"\u00e9 \\\" # \u00e9\"\nb = '\u00e9 \\'\nc = "
