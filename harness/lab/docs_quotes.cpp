@@ -70,6 +70,42 @@ double number_of(const Measured& measured, const std::string& name, std::size_t 
     return *chosen;
 }
 
+/// What a name asks of which program.
+struct Quoted {
+    const Program* program = nullptr;
+    const Finding* finding = nullptr;
+    std::size_t side = 0;  ///< of the case's programs; 0 for a companion
+};
+
+const Finding& finding_called(const std::string& id, const std::vector<Finding>& findings,
+                              const Program& of) {
+    const auto found =
+        std::find_if(findings.begin(), findings.end(), [&](const Finding& each) { return each.id == id; });
+    if (found != findings.end()) return *found;
+    std::vector<std::string> ids;
+    for (const Finding& each : findings) ids.push_back(each.id);
+    const std::string near = nearest(id, ids);
+    throw Error(fmt::format("{} has no finding '{}'{}", of.source.string(), id,
+                            near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+/// "fixed.step_ms", "ceilings.tf32" or "recapture.starter.launch_us" by its words.
+Quoted quoted_in(const Chapter& chapter, const std::vector<std::string>& words) {
+    if (words.size() == 2)
+        if (const Companion* const companion = chapter.companion(words[0]))
+            return {&companion->program, &finding_called(words[1], companion->findings, companion->program)};
+    const Exercise* const exercise = words.size() == 3 ? chapter.exercise(words[0]) : nullptr;
+    const Case* const both = exercise ? &exercise->programs : words.size() == 2 ? &chapter.pair : nullptr;
+    for (std::size_t side = 0; both && side < both->programs.size(); ++side) {
+        const Program& program = both->programs[side];
+        if (program.name == words[words.size() - 2])
+            return {&program, &finding_called(words.back(), both->findings, program), side};
+    }
+    throw Error(
+        fmt::format("'{}' is no program of {}: write buggy.ID, fixed.ID, COMPANION.ID or EXERCISE.starter.ID",
+                    join(words, "."), chapter.id));
+}
+
 /// `value` with as many decimals as `written` has, and with commas between thousands if it has some.
 std::string like(const std::string& written, double value) {
     const std::size_t point = written.find('.');
@@ -109,36 +145,10 @@ double Quotes::named(const std::string& name, const std::string& page_chapter) {
     if (folder.empty()) throw Error(fmt::format("'{}' names no chapter, and the page belongs to none", name));
     const Chapter& of = chapter(folder);
 
-    const Program* program = nullptr;
-    const std::vector<Finding>* findings = nullptr;
-    std::size_t side = 0;
-    const auto take_case = [&](const Case& both) {
-        for (std::size_t i = 0; i < both.programs.size(); ++i)
-            if (both.programs[i].name == words[words.size() - 2])
-                program = &both.programs[i], findings = &both.findings, side = i;
-    };
-    if (words.size() == 2) {
-        take_case(of.pair);
-        if (const Companion* const companion = of.companion(words[0]))
-            program = &companion->program, findings = &companion->findings;
-    } else if (words.size() == 3) {
-        if (const Exercise* const exercise = of.exercise(words[0])) take_case(exercise->programs);
-    }
-    if (!program)
-        throw Error(fmt::format(
-            "'{}' is no program of {}: write buggy.ID, fixed.ID, COMPANION.ID or EXERCISE.starter.ID", name,
-            of.id));
-    const auto finding = std::find_if(findings->begin(), findings->end(),
-                                      [&](const Finding& each) { return each.id == words.back(); });
-    if (finding == findings->end()) {
-        std::vector<std::string> ids;
-        for (const Finding& each : *findings) ids.push_back(each.id);
-        const std::string near = nearest(words.back(), ids);
-        throw Error(fmt::format("{} has no finding '{}'{}", program->source.string(), words.back(),
-                                near.empty() ? "" : "; did you mean " + near + "?"));
-    }
-    if (of.draft && !is_recorded(course_, {*program})) throw NotRecorded{};
-    return number_of(judge_finding(evidence_of(*program), *finding, side).measured, plain, index);
+    const Quoted quoted = quoted_in(of, words);
+    if (of.draft && !is_recorded(course_, {*quoted.program})) throw NotRecorded{};
+    return number_of(judge_finding(evidence_of(*quoted.program), *quoted.finding, quoted.side).measured,
+                     plain, index);
 }
 
 double Quotes::value_of(const std::string& expression, const std::string& page_chapter) {
