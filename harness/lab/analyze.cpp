@@ -36,8 +36,8 @@ void print_breakdown(const Analysis& a) {
     row("compute: a kernel runs", a.compute_ns);
     row("copy only: no kernel, but a copy or set", a.copy_only_ns);
     row("idle: nothing runs", a.gpu_idle_ns);
-    row("  the host had not launched yet", a.idle.host_wait_ns);
-    row("  launched, and began within 30 µs", a.idle.kernel_wait_ns);
+    row("  launch call began in the gap", a.idle.host_wait_ns);
+    row("  launch call began before, under 30 µs", a.idle.kernel_wait_ns);
     row("  other", a.idle.other_ns);
     fmt::print("{}\n", table.text());
     if (a.h2d_ns > 0)

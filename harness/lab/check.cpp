@@ -151,10 +151,9 @@ std::string shown_by_analyze(const Asked& asked) {
 
 int not_run_here(const Course& course, const Course::Chosen& chosen, const std::string& file,
                  const std::string& what_was_done, const std::string& missing) {
+    const bool untouched = is_still_the_starter(course, *chosen.exercise);
     fmt::print("{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
-               what_was_done,
-               is_still_the_starter(course, *chosen.exercise) ? ", and it is still the starter" : "",
-               missing);
+               what_was_done, untouched ? ", and it is still the starter" : "", missing);
     print_what_would_be_graded(*chosen.exercise);
     const Program& program = chosen.exercise->programs.programs[0];
     if (!course.has_evidence_of(program)) {  // a draft
@@ -168,6 +167,9 @@ int not_run_here(const Course& course, const Course::Chosen& chosen, const std::
                short_name(chosen));
     fmt::print("         ./lab analyze {} shows more of the starter: {}\n", starter,
                shown_by_analyze(asked_by(chosen.exercise->programs)));
+    if (!untouched)
+        fmt::print("         diff -u {} {} compares it with a solution\n", file,
+                   chosen.exercise->programs.programs[1].source.string());
     fmt::print("         ./lab quiz {} works here\n", chosen.chapter.short_id);
     return kNothingCouldRun;
 }

@@ -98,8 +98,8 @@ std::string markdown_table(const char* header, const std::vector<Said>& lines) {
 }
 
 std::string markdown_of(const Manual& m) {
-    std::string text =
-        fmt::format("## lab {}\n\n{}.\n\n```text\n{}\n```\n\n", m.name, capitalised(m.summary), usage_of(m));
+    std::string text = fmt::format("## lab {}\n\n{}{}\n\n```text\n{}\n```\n\n", m.name,
+                                   capitalised(m.summary), m.summary.ends_with('?') ? "" : ".", usage_of(m));
     for (const std::string& paragraph : split(m.does, '\n'))
         if (!paragraph.empty()) text += join(wrapped(paragraph, kPageColumns), "\n") + "\n\n";
     text += markdown_table("option", as_list(with_help(m)));

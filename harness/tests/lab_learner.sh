@@ -53,6 +53,7 @@ start_without_gpu() {
     prints './lab analyze ch05_streams/evidence/h200/vector_add_pipeline.starter.sqlite shows more of the starter: '
     prints 'more of the starter: where its time went'
     prints 'it is still the starter'
+    prints_no 'diff -u'
     prints_no 'passed'
     try report
     check 'a check that could not run is noted' grep -Eq 'vector_add_pipeline +ungraded +1 +3$' <<<"$out"
@@ -75,6 +76,7 @@ start_without_gpu() {
     try check ch05/1
     exits 77
     prints_no 'still the starter'
+    prints "diff -u $answer $exercise/solution.cu compares it with a solution"
     try report
     check 'what compiles again has failed by nothing' grep -Eq 'vector_add_pipeline +ungraded +4 +3$' <<<"$out"
     on no_nvcc
