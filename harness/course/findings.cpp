@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "core/text.h"
 #include "evidence/analysis.h"
 #include "evidence/views.h"
@@ -201,16 +202,19 @@ Judged judge_quotient(const Finding& finding, const Judged& first, const Judged&
 }
 
 std::vector<FindingRow> judge_case(const Case& both, const Evidence& first, const Evidence& second) {
-    std::vector<FindingRow> rows;
-    for (const Finding& finding : both.findings) {
-        FindingRow row{
-            &finding, {judge_finding(first, finding, 0), judge_finding(second, finding, 1)}, {}, {}};
+    std::vector<FindingRow> rows(both.findings.size());
+    const std::array<const Evidence*, 2> sides{&first, &second};
+    for_each_in_parallel(2, &first == &second ? 1 : 2, [&](std::size_t side) {
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            rows[i].sides[side] = judge_finding(*sides[side], both.findings[i], side);
+    });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        FindingRow& row = rows[i];
+        row.finding = &both.findings[i];
         row.verdict = worse(row.sides[0].verdict, row.sides[1].verdict);
-        if (finding.quotient) {
-            row.quotient = judge_quotient(finding, row.sides[0], row.sides[1]);
-            row.verdict = worse(row.verdict, row.quotient->verdict);
-        }
-        rows.push_back(std::move(row));
+        if (!row.finding->quotient) continue;
+        row.quotient = judge_quotient(*row.finding, row.sides[0], row.sides[1]);
+        row.verdict = worse(row.verdict, row.quotient->verdict);
     }
     return rows;
 }

@@ -70,7 +70,8 @@ struct FindingRow {
     Verdict verdict = Verdict::not_run;
 };
 
-/// All findings of a case, in its order; the rows point into it.
+/// All findings of a case, in its order, both programs at once; the rows point into it. The two must not
+/// share an open file, unless they are the same.
 [[nodiscard]] std::vector<FindingRow> judge_case(const Case& both, const Evidence& first,
                                                  const Evidence& second);
 

@@ -277,6 +277,7 @@ void create_range_view(const Database& database) {
 void create_front_views(const Database& database) {
     database.execute(
         "CREATE TEMP TABLE narrowing (range TEXT);"
+        "CREATE TEMP TABLE narrowed_for (range TEXT);"
         "CREATE TEMP TABLE narrowed (process, correlation, PRIMARY KEY (process, correlation))");
     constexpr const char* kWide = "NOT EXISTS (SELECT 1 FROM narrowing)";
     for (const char* view : {"kernels", "copies", "sets", "graph_runs", "api_calls"})
@@ -333,23 +334,37 @@ void project_ranges(const Database& database) {
         "CREATE INDEX IF NOT EXISTS temp.launched_by_call ON launched (process, called);");
 }
 
-void narrow_views(const Database& database, const std::string& range) {
-    widen_views(database);
-    Statement found = database.prepare("SELECT COUNT(*) FROM all_bare_ranges WHERE name = ?1");
-    found.bind(1, range).next();
-    if (found.integer(0) == 0) fail_unknown(database, range);
+namespace {
+
+/// Lists a range's launches in TEMP table `narrowed`, where they stay for the next question about this range.
+void list_launches(const Database& database, const std::string& range) {
+    Statement listed = database.prepare("SELECT 1 FROM narrowed_for WHERE range = ?1");
+    if (listed.bind(1, range).next()) return;
+    database.execute("DELETE FROM temp.narrowed_for; DELETE FROM temp.narrowed");
     Statement fill = database.prepare(
         "INSERT OR IGNORE INTO narrowed SELECT a.process, a.correlation FROM all_bare_ranges r JOIN "
         "all_api_calls a "
         "ON a.process = r.process AND (r.crosses_threads OR a.thread = r.thread) AND a.start >= r.start AND "
         "a.start < r.end WHERE r.name = ?1");
     fill.bind(1, range).next();
+    Statement filled = database.prepare("INSERT INTO narrowed_for VALUES (?1)");
+    filled.bind(1, range).next();
+}
+
+}  // namespace
+
+void narrow_views(const Database& database, const std::string& range) {
+    widen_views(database);
+    Statement found = database.prepare("SELECT COUNT(*) FROM all_bare_ranges WHERE name = ?1");
+    found.bind(1, range).next();
+    if (found.integer(0) == 0) fail_unknown(database, range);
+    list_launches(database, range);
     Statement narrowed = database.prepare("INSERT INTO narrowing VALUES (?1)");
     narrowed.bind(1, range).next();
 }
 
 void widen_views(const Database& database) {
-    database.execute("DELETE FROM temp.narrowing; DELETE FROM temp.narrowed");
+    database.execute("DELETE FROM temp.narrowing");
 }
 
 NarrowedViews::NarrowedViews(const Database& database, const std::optional<std::string>& range)
