@@ -303,7 +303,8 @@ quiz() {
     prints "4 right, 0 wrong, $((questions - 4)) unanswered"
     prints "right: $streams streams in this recording"
     prints "right: $hidden in this recording"
-    prints "next     add the $((questions - 4)) that are unanswered to $answers, then ./lab quiz ch05 --answers $answers"
+    prints "next     add the $((questions - 4)) that are unanswered to $answers, then"
+    prints ", then ./lab quiz ch05 --answers $answers"
     prints_no 'only listed'
     command='lab quiz ch05 --answers -'
     out=$("$lab" quiz ch05 --answers - <"$answers" 2>"$temporary/err")
