@@ -61,10 +61,10 @@ class Course {
     /// A path as a person in the root would type it.
     [[nodiscard]] std::string shown(const std::filesystem::path& path) const;
 
-  private:
     /// What may have been meant by a name that is no chapter's, or "": "ch05", "ch07/capstone".
     [[nodiscard]] std::string meant_by(const std::string& name) const;
 
+  private:
     std::filesystem::path root_;
 };
 

@@ -117,11 +117,16 @@ std::string Progress::last_activity() const {
     return all.empty() ? "" : all.back().time;
 }
 
-bool Progress::answered_right(const std::string& subject) const {
-    bool right = false;
+std::optional<Step> Progress::last_answer(const std::string& subject) const {
+    std::optional<Step> last;
     for (const Line& line : lines())
-        if (line.subject == subject) right = line.step == Step::right;
-    return right;
+        if (line.subject == subject && (line.step == Step::right || line.step == Step::wrong))
+            last = line.step;
+    return last;
+}
+
+bool Progress::answered_right(const std::string& subject) const {
+    return last_answer(subject) == Step::right;
 }
 
 }  // namespace lab

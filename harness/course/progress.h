@@ -52,6 +52,9 @@ class Progress {
     /// What has been done of the exercise with this subject.
     [[nodiscard]] Done exercise(const std::string& subject) const;
 
+    /// The question's last answer, right or wrong; nothing if there is none.
+    [[nodiscard]] std::optional<Step> last_answer(const std::string& subject) const;
+
     /// Was the question's last answer right?
     [[nodiscard]] bool answered_right(const std::string& subject) const;
 

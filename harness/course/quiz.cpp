@@ -42,6 +42,29 @@ double right_answer(const Question& question, const Evidence& evidence) {
     return *number;
 }
 
+namespace {
+
+/// Is it the question's unit, or how the unit is written as well?
+bool is_unit(const std::string& written, const std::string& unit) {
+    if (written == unit) return true;
+    if (unit == "times") return written == "x" || written == "×";
+    if (unit == "bytes") return written == "B";
+    return unit == "µs" && written == "us";
+}
+
+/// How to write what is no answer: ": write it like 1.5, with a point". "" where nothing is known to say.
+std::string how_to_write(const Question& question, const std::string& word, bool begins_as_number) {
+    const std::size_t comma = word.find(',');
+    if (comma != std::string::npos && word.find_first_of("0123456789") < comma)
+        return ": write it like 1.5, with a point, and 1500 without a comma";
+    if (!begins_as_number) return "";
+    if (question.unit == "share") return ": write it like 0.5 or 50%";
+    return question.unit.empty() ? ": it has no unit"
+                                 : fmt::format(": the answer is asked for in {}", question.unit);
+}
+
+}  // namespace
+
 double parse_answer(const Question& question, const std::string& text) {
     const std::string word = trim(text);
     const std::size_t choices = question.choices.size();
@@ -56,11 +79,12 @@ double parse_answer(const Question& question, const std::string& text) {
     const std::string unit = trim(word.substr(static_cast<std::size_t>(end - word.data())));
     const bool percent = question.unit == "share" && unit == "%";
     const bool is_number = problem == std::errc() && std::isfinite(number);
-    if (!is_number || !(unit.empty() || unit == question.unit || percent))
-        throw Error(fmt::format("'{}' is no number{}", printable(word),
+    if (!is_number || !(unit.empty() || is_unit(unit, question.unit) || percent))
+        throw Error(fmt::format("'{}' is no number{}{}", printable(word),
                                 question.unit == "share" ? " from 0 to 1"
                                 : question.unit.empty()  ? ""
-                                                         : " of " + question.unit));
+                                                         : " of " + question.unit,
+                                how_to_write(question, word, is_number)));
     return percent ? number / 100 : number;
 }
 

@@ -25,7 +25,7 @@ struct QuizEvidence {
 [[nodiscard]] double right_answer(const Question& question, const Evidence& evidence);
 
 /// The text of an answer as a number; an Error says what an answer looks like. A choice is given by its
-/// letter, a share as a number or in percent.
+/// letter, a share as a number or in percent; "1.5x" is 1.5 times, "8 B" are 8 bytes, "3 us" are 3 µs.
 [[nodiscard]] double parse_answer(const Question& question, const std::string& text);
 
 /// Is the answer within the question's relative tolerance of the right one? Without one it must be equal.

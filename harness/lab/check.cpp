@@ -195,7 +195,9 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
         return kFindingFailed;
     }
     if (!gpu()) {
-        progress_of(course).add(Step::ungraded, exercise.programs.id);
+        // The starter compiles before anything is done.
+        if (!is_still_the_starter(course, exercise))
+            progress_of(course).add(Step::ungraded, exercise.programs.id);
         return not_run_here(course, chosen, file, "it compiles", "there is no NVIDIA GPU here");
     }
     try {
@@ -242,7 +244,9 @@ void add_check(Session& session) {
          .writes = {{"build/live/work/", "evidence and report of the run"},
                     {"build/programs/work/",
                      "your answer, built, and what compute-sanitizer saved of it as XML"},
-                    {"work/progress.txt", "passed, ungraded, or failed and by which findings"}},
+                    {"work/progress.txt",
+                     "passed, ungraded, or failed and by which findings; nothing of an unchanged starter "
+                     "that was not run"}},
          .examples = {{"./lab check ch05/vector_add_pipeline",
                        "grades work/ch05_streams/1_vector_add_pipeline/answer.cu"},
                       {"./lab check ch05/1", "the same, by number"}},

@@ -46,6 +46,20 @@ nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters, const Progr
     return all;
 }
 
+/// The exercise that was last worked on and is not passed, as commands take its name; "" if there is none.
+std::string last_begun(const std::vector<Chapter>& chapters, const Progress& progress) {
+    std::string name, when;
+    for (const Chapter& chapter : chapters)
+        for (const Exercise& e : chapter.exercises) {
+            const Done done = progress.exercise(e.programs.id);
+            const bool begun = done.started || done.checks > 0;
+            if (!begun || done.passed || done.last < when) continue;
+            name = chapter.short_id + "/" + e.name;
+            when = done.last;
+        }
+    return name;
+}
+
 int list(bool json) {
     const Course course = Course::find();
     const std::vector<Chapter> chapters = course.chapters();
@@ -63,8 +77,11 @@ int list(bool json) {
             table.add({fmt::format("  {}/{}", chapter.short_id, e.name), e.programs.title,
                        std::to_string(e.minutes), state_of(progress.exercise(e.programs.id))});
     }
-    fmt::print("{}\nstart with  ./lab run {}\n", table.text(2, table_columns()),
-               first_to_start(chapters).short_id);
+    fmt::print("{}\n", table.text(2, table_columns()));
+    if (const std::string begun = last_begun(chapters, progress); !begun.empty())
+        fmt::print("go on with  ./lab check {}\n", begun);
+    else
+        fmt::print("start with  ./lab run {}\n", first_to_start(chapters).short_id);
     return kFine;
 }
 
@@ -79,7 +96,9 @@ void add_list(Session& session) {
          .does = "Lists every chapter with its minutes and whether it is open here: live, where a GPU and "
                  "the tools that it needs are found, or on recorded evidence. Below each chapter stand its "
                  "exercises, as the other commands take their names, with your state: not started, started, "
-                 "ungraded (it compiles, and could not be run), tried or passed.\n\n"
+                 "ungraded (it compiles, and could not be run), tried or passed. Last it names the chapter "
+                 "to start with, or, of the exercises that you have started and not passed, the one that "
+                 "you worked on last.\n\n"
                  "It looks for tools and starts none of them; ./lab doctor tries them out.",
          .exits = {{"0", "the list is printed"}, bad_usage()},
          .reads = {{"ch*/chapter.toml", "the chapters"}, {"work/progress.txt", "what you have done"}},

@@ -77,6 +77,17 @@ names() {
         exits 2
         says 'did you mean ch05/vector_add_pipeline?'
     done
+    for name in ch05/vector_add_pipeline ch05/1 vector_add_pipeline; do
+        try quiz "$name"
+        exits 2
+        says "ch05/vector_add_pipeline is an exercise; its questions are in its chapter's quiz: ./lab quiz ch05"
+    done
+    try quiz vector_add_pipelin
+    exits 2
+    says 'did you mean ch05/vector_add_pipeline?'
+    try quiz ch05/ # as a shell completes a folder
+    exits 1
+    prints 'streams_with_kernels'
     for name in ./x ../x build/x /nonexist/x ch05_streams.txt; do
         mkdir -p build
         try nsys "$name"
@@ -107,6 +118,7 @@ list_and_report() {
     try list
     exits 0
     for name in ch05 ch05/vector_add_pipeline ch05/more_is_not_faster 'not started'; do prints "$name"; done
+    prints 'start with  ./lab run ch01'
     try report
     exits 0
     prints '0 of 6 passed'

@@ -233,6 +233,11 @@ runs_of_before() {
     prints 'report   build/live/ch05_streams/fixed.nsys-rep'
     try quiz ch05
     prints 'live · NVIDIA H200'
+    command='lab quiz ch05 --answers -'
+    out=$(for name in 1 2 3 4 5 6 7 8; do
+        "$lab" quiz ch05 --answers - <<<"streams_with_kernels = $name"
+    done)
+    check 'a right number is said to be of the own run' grep -q 'right.*: [1-8] streams in your live run$' <<<"$out"
     try run ch05 --recorded
     prints 'recorded · NVIDIA H200'
     head -c 5000 build/live/ch05_streams/fixed.sqlite >"$temporary/cut"

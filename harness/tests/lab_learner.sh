@@ -56,9 +56,16 @@ start_without_gpu() {
     prints_no 'diff -u'
     prints_no 'passed'
     try report
+    check 'the starter is no answer to grade' grep -Eq 'vector_add_pipeline +started +0 +3$' <<<"$out"
+    echo 'int changed;' >>"$answer"
+    try check ch05/1
+    exits 77
+    try report
     check 'a check that could not run is noted' grep -Eq 'vector_add_pipeline +ungraded +1 +3$' <<<"$out"
     try list
     check 'and listed' grep -Eq 'ch05/vector_add_pipeline .* ungraded$' <<<"$out"
+    prints 'go on with  ./lab check ch05/vector_add_pipeline'
+    prints_no 'start with'
     echo '#error not finished' >>"$answer"
     try check ch05/1
     exits 1
@@ -214,6 +221,56 @@ watch() {
     rm -rf work
 }
 
+# What is typed into a terminal, then the words of lab.
+type_into() {
+    command="lab ${*:2}, typed"
+    out=$(printf '%b' "$1" | timeout 60 script -qec "$lab ${*:2}" /dev/null)
+    status=$?
+}
+
+typed_quiz() { # uses what `quiz` found
+    rm -rf work
+    type_into "9\n$streams\n\n" quiz ch05
+    exits 1
+    check 'a wrong answer says where to look, then asks again' contains "$out" 'Open the CUDA HW row'
+    check 'takes the right one, and says what it is' contains "$out" ": $streams streams in this recording"
+    check 'counts it as right, and not at once' contains "$out" '1 right (1 after a wrong answer), 0 wrong'
+    prints 'next     ./lab quiz ch05 asks those that are not right yet'
+    prints_no 'right already'
+
+    type_into '9\n\nq\n' quiz ch03
+    check 'a question on counters is not sent to a timeline' lacks "$out" './lab timeline'
+    check 'but to the counters' contains "$out" './lab analyze ch03_ncu/evidence/h200/'
+    check 'by name' contains "$out" 'l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio'
+    check 'wrong and then passed is wrong' contains "$out" '0 right, 1 wrong'
+
+    type_into "q\n$streams\n" quiz ch05
+    exits 1
+    prints "1 of $questions is answered right already; it goes on with those that are not"
+    check 'begins with the next' contains "$out" 'dominant_kernel ·'
+    check 'does not ask what is right' lacks "$out" 'streams_with_kernels ·'
+    check 'q leaves the quiz' lacks "$out" 'kernels_at_once ·'
+    prints "1 right, 0 wrong, $((questions - 1)) unanswered"
+    type_into 'q\n' quiz ch05 --all
+    check '--all asks what is right' contains "$out" 'streams_with_kernels ·'
+    prints_no 'right already'
+    prints "1 right, 0 wrong, $((questions - 1)) unanswered"
+    type_into '9\n\nq\n' quiz ch05 --all
+    prints "0 right, 1 wrong, $((questions - 1)) unanswered"
+    type_into 'q\n' quiz ch05
+    check 'the last answer counts' contains "$out" "0 right, 1 wrong, $((questions - 1)) unanswered"
+    check 'and is asked again' contains "$out" 'streams_with_kernels ·'
+    awk -F '"' '/^\[\[/ { inside = $0 == "[[quiz]]" }
+        inside && /^id = / { print "2100-01-01T00:00:00Z right ch05_streams:" $2 }' \
+        ch05_streams/chapter.toml >>work/progress.txt
+    type_into 'q\n' quiz ch05
+    exits 0
+    prints "all $questions are answered right already (--all asks them again)"
+    prints_no 'streams_with_kernels ·'
+    prints "$questions right, 0 wrong, 0 unanswered"
+    prints 'next     ./lab start ch05/vector_add_pipeline'
+}
+
 # An answer's text as the pages of `lab` show it, so that no number stands here.
 quiz() {
     topic='quiz'
@@ -221,9 +278,12 @@ quiz() {
     questions=$(grep -c '^\[\[quiz\]\]' ch05_streams/chapter.toml)
     local hidden_look='Set the Memory row above the Kernels row'
     try quiz ch05
-    prints "0 right, 0 wrong, $questions unanswered"
+    exits 1
+    prints 'The questions are only listed, since this is no terminal'
+    prints './lab quiz ch05 in a terminal, or --answers FILE (- is standard input)'
+    prints "'streams_with_kernels = ...'"
+    prints_no ' unanswered'
     prints 'recorded · NVIDIA H200'
-    prints '--answers'
     try analyze "$recorded/buggy.sqlite" --range normalise
     streams=$(awk '/^  stream /{ inside = 1 } /^  CUDA call/{ inside = 0 }
         inside && $1 + 0 > 0 && $2 + 0 > 0 { ++streams } END { print streams + 0 }' <<<"$out")
@@ -243,6 +303,21 @@ quiz() {
     try quiz ch05 --answers "$answers"
     exits 1
     prints "4 right, 0 wrong, $((questions - 4)) unanswered"
+    prints "right: $streams streams in this recording"
+    prints "right: $hidden in this recording"
+    prints "next     add the $((questions - 4)) that are unanswered to $answers, then"
+    prints ", then ./lab quiz ch05 --answers $answers"
+    prints_no 'only listed'
+    command='lab quiz ch05 --answers -'
+    out=$("$lab" quiz ch05 --answers - <"$answers" 2>"$temporary/err")
+    prints "4 right, 0 wrong, $((questions - 4)) unanswered"
+    prints "next     add the $((questions - 4)) that are unanswered to the answers, then ./lab quiz ch05 --answers -"
+    err=$("$lab" quiz ch05 --answers - <<<'no_such_question = 4' 2>&1)
+    says 'standard input:1: '
+    printf 'streams_with_kernels = \nhost_blocks = # later\nhidden_copies = %s\n' "$hidden" >"$temporary/empty"
+    try quiz ch05 --answers "$temporary/empty"
+    exits 1
+    prints "1 right, 0 wrong, $((questions - 1)) unanswered"
     try report
     prints "4 of $questions"
 
@@ -281,29 +356,14 @@ quiz() {
     says 'streams_with_kernels'
     on_quiz_line 'streams_with_kernels = four'
     on_quiz_line 'streams_with_kernels = 4 potatoes'
-    on_quiz_line 'streams_with_kernels ='
+    on_quiz_line 'streams_with_kernels = 1,5'
+    says 'write it like 1.5, with a point'
     on_quiz_line 'dominant_kernel = z'
     on_quiz_line 'dominant_kernel = 9'
     try quiz ch05 --answers "$temporary/no_such_file"
     exits 2
     says no_such_file
-    if has_terminal; then
-        command='lab quiz ch05, typed'
-        out=$(printf '9\n%s\n\n' "$streams" | timeout 60 script -qec "$lab quiz ch05" /dev/null)
-        check 'a wrong answer says where to look, then asks again' contains "$out" 'Open the CUDA HW row'
-        check 'and takes the right one' contains "$out" 'right'
-        check 'counts it as right, and not at once' contains "$out" '1 right (1 after a wrong answer), 0 wrong'
-        check 'names the next step' contains "$out" 'next     ./lab quiz ch05 asks once more'
-        command='lab quiz ch03, typed'
-        out=$(printf '9\n\nq\n' | timeout 60 script -qec "$lab quiz ch03" /dev/null)
-        check 'a question on counters is not sent to a timeline' lacks "$out" './lab timeline'
-        check 'but to the counters' contains "$out" './lab analyze ch03_ncu/evidence/h200/'
-        check 'by name' contains "$out" 'l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio'
-        check 'wrong and then passed is wrong' contains "$out" '0 right, 1 wrong'
-        command='lab quiz ch05, typed'
-        out=$(printf 'q\n%s\n' "$streams" | timeout 60 script -qec "$lab quiz ch05" /dev/null)
-        check 'q leaves the quiz' test "$(count "$questions unanswered" "$out") $(count '2. ' "$out")" = '1 0'
-    fi
+    if has_terminal; then typed_quiz; fi
     rm -rf work
 }
 
@@ -333,6 +393,11 @@ progress() {
     try report
     prints "1 of $questions"
     prints 'priority               tried'
+    id=ch05_streams
+    printf '2026-01-01T00:00:0%s\n' "7Z failed $id/pageable_async" "8Z passed $id/vector_add_pipeline" \
+        "9Z hint $id/default_stream" >>work/progress.txt
+    try list
+    check 'the latest of those begun and not passed' contains "$out" 'go on with  ./lab check ch05/pageable_async'
     printf '\0\377 garbage\n\n%s\n' "a b c d e f" >>work/progress.txt
     try report
     exits 0

@@ -43,6 +43,18 @@ TEST_CASE("progress: what compiles again, and nothing can grade, has failed by n
     CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "passed");
 }
 
+TEST_CASE("progress: of several answers to a question the last counts") {
+    const TemporaryFolder folder;
+    const Progress progress(folder.path() / "progress.txt");
+    CHECK_FALSE(progress.last_answer("ch05:x").has_value());
+    progress.add(Step::right, "ch05:x");
+    CHECK(progress.last_answer("ch05:x") == Step::right);
+    CHECK_FALSE(progress.last_answer("ch05:y").has_value());
+    progress.add(Step::wrong, "ch05:x");
+    CHECK(progress.last_answer("ch05:x") == Step::wrong);
+    CHECK_FALSE(progress.answered_right("ch05:x"));
+}
+
 TEST_CASE("progress: a file that cannot be written is named, with the reason") {
     if (!fs::is_directory("/sys/kernel")) return;
     // Nobody may make a file there. It is not missing, so "No such file" would be no reason.
