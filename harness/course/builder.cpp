@@ -82,6 +82,12 @@ fs::path library_of(const fs::path& binary) {
     return binary.string() + ".so";
 }
 
+fs::path built_at(const Course& course, const Program& program) {
+    // A source elsewhere has an absolute path, and its folder is not ours to write into.
+    return course.build_folder() / "programs" / program.source.parent_path().relative_path() /
+           program.source.stem();
+}
+
 fs::path build_program(const Course& course, const Program& program, const Announce& announce) {
     if (!nvcc())
         throw Error(
@@ -91,10 +97,9 @@ fs::path build_program(const Course& course, const Program& program, const Annou
             kNothingCouldRun);
     if (!fs::exists(course.root() / program.source))
         throw Error(fmt::format("there is no file {}", program.source.string()));
-    // A source elsewhere has an absolute path, and its folder is not ours to write into.
-    const fs::path folder = course.build_folder() / "programs" / program.source.parent_path().relative_path();
+    const fs::path binary = built_at(course, program);
+    const fs::path folder = binary.parent_path();
     const std::string arch = architecture();
-    const fs::path binary = folder / program.source.stem();
     const fs::path stamp = binary.string() + ".built";
     const std::string built = course.fingerprint_of(program) + " " + arch;
     const auto up_to_date = [&] {

@@ -23,6 +23,9 @@ class ProgramError : public Error {
     explicit ProgramError(const std::string& sentence) : Error(sentence, kFindingFailed) {}
 };
 
+/// Where a program's binary stands once it is built.
+[[nodiscard]] std::filesystem::path built_at(const Course& course, const Program& program);
+
 /// The program's binary, built with nvcc if what is there is not of today's source, headers, flags and GPU.
 /// A ProgramError holds the compiler's own words.
 [[nodiscard]] std::filesystem::path build_program(const Course& course, const Program& program,

@@ -153,6 +153,13 @@ Course::Chosen Course::choose(const std::string& asked) const {
         names.push_back(e.name);
     }
     if (chosen.exercise) return chosen;
+    const auto& pair = chosen.chapter.pair.programs;
+    for (std::size_t side = 0; side < 2; ++side)
+        if (wanted == pair[side].name)
+            throw Error(
+                fmt::format("{}/{} is no exercise, but a program of the chapter: ./lab run {} shows it "
+                            "beside {}",
+                            chosen.chapter.short_id, wanted, chosen.chapter.short_id, pair[1 - side].name));
     const std::string near = nearest(wanted, names);
     throw Error(fmt::format("{} has no exercise '{}'{}; it has: {}", chosen.chapter.short_id,
                             printable(wanted), near.empty() ? "" : fmt::format(" (did you mean {}?)", near),

@@ -160,21 +160,47 @@ void by_stream(const Trace& trace, Analysis& a) {
     }
 }
 
+RunTimes times_of(std::vector<int64_t>& ns) {
+    RunTimes times{.count = static_cast<int64_t>(ns.size())};
+    for (const int64_t d : ns) times.total_ns += d;
+    const auto [least, most] = std::minmax_element(ns.begin(), ns.end());
+    times.min_ns = *least, times.max_ns = *most;
+    const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
+    std::nth_element(ns.begin(), middle, ns.end());
+    times.median_ns = *middle;
+    if (ns.size() % 2 == 0)  // the mean of the two middle ones, as nsys has it
+        times.median_ns = std::midpoint(*std::max_element(ns.begin(), middle), *middle);
+    return times;
+}
+
 void by_kernel(const Trace& trace, Analysis& a) {
-    std::unordered_map<int64_t, std::vector<int64_t>> durations;
+    const auto sizes = static_cast<int64_t>(trace.launch_sizes.size()) + 1;  // the first: not known
+    std::unordered_map<int64_t, std::vector<int64_t>> durations;             // by name and size
     for (const Kernel& k : trace.kernels)
-        if (k.device == a.device) durations[k.name].push_back(k.end_ns - k.start_ns);
-    for (auto& [name, ns] : durations) {
-        KernelUse use{trace.name_of(name), static_cast<int64_t>(ns.size()), 0, 0, 0, 0};
-        for (const int64_t d : ns) use.total_ns += d;
-        const auto [least, most] = std::minmax_element(ns.begin(), ns.end());
-        use.min_ns = *least, use.max_ns = *most;
-        const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
-        std::nth_element(ns.begin(), middle, ns.end());
-        use.median_ns = *middle;
-        if (ns.size() % 2 == 0)  // the mean of the two middle ones, as nsys has it
-            use.median_ns = std::midpoint(*std::max_element(ns.begin(), middle), *middle);
-        a.kernels.push_back(use);
+        if (k.device == a.device) durations[k.name * sizes + k.size + 1].push_back(k.end_ns - k.start_ns);
+    struct Kernels {
+        KernelUse use;
+        std::vector<int64_t> ns;
+    };
+    std::unordered_map<int64_t, Kernels> by_name;
+    for (auto& [name_and_size, ns] : durations) {
+        Kernels& kernels = by_name[name_and_size / sizes];
+        if (const int64_t size = name_and_size % sizes; size > 0)
+            kernels.use.sizes.push_back(
+                {trace.launch_sizes[static_cast<std::size_t>(size - 1)], times_of(ns)});
+        if (kernels.ns.empty())
+            kernels.ns = std::move(ns);
+        else
+            kernels.ns.insert(kernels.ns.end(), ns.begin(), ns.end());
+    }
+    for (auto& [name, kernels] : by_name) {
+        KernelUse& use = kernels.use;
+        static_cast<RunTimes&>(use) = times_of(kernels.ns);
+        use.name = trace.name_of(name);
+        std::sort(use.sizes.begin(), use.sizes.end(), [](const LaunchUse& x, const LaunchUse& y) {
+            return std::tie(y.times.total_ns, x.size) < std::tie(x.times.total_ns, y.size);
+        });
+        a.kernels.push_back(std::move(use));
     }
     std::sort(a.kernels.begin(), a.kernels.end(), [](const KernelUse& x, const KernelUse& y) {
         return std::tie(y.total_ns, x.name) < std::tie(x.total_ns, y.name);
@@ -201,7 +227,7 @@ void by_api(const Trace& trace, Analysis& a) {
     for (const ApiCall& call : trace.api_calls) {
         ApiUse& u = use[call.name];
         ++u.count;
-        u.failed += call.result != 0;
+        if (call.result != 0) ++u.failed, ++u.failures[call.result];
         u.total_ns += call.end_ns - call.start_ns;
         u.max_ns = std::max(u.max_ns, call.end_ns - call.start_ns);
     }

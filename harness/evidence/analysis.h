@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,10 +22,21 @@ struct StreamUse {
     int64_t copies = 0, copy_ns = 0;     ///< memory sets included
 };
 
-/// All runs of the kernels of one name.
-struct KernelUse {
-    std::string name;
+/// How often kernels ran, and how long.
+struct RunTimes {
     int64_t count = 0, total_ns = 0, min_ns = 0, median_ns = 0, max_ns = 0;
+};
+
+/// All runs of the kernels of one name that were launched with one size.
+struct LaunchUse {
+    LaunchSize size;
+    RunTimes times;
+};
+
+/// All runs of the kernels of one name.
+struct KernelUse : RunTimes {
+    std::string name;
+    std::vector<LaunchUse> sizes;  ///< by total time, falling; without runs whose size is not known
 };
 
 /// All copies, or memory sets, of one direction between two kinds of memory.
@@ -39,6 +51,7 @@ struct CopyUse {
 struct ApiUse {
     std::string name;
     int64_t count = 0, failed = 0, total_ns = 0, max_ns = 0;
+    std::map<int64_t, int64_t> failures;  ///< what the failed ones returned, and how many of them
 };
 
 /// Why the GPU had nothing to do, ns. A gap is `host_wait` if the call that launched the work after it came

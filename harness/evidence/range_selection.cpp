@@ -54,6 +54,7 @@ RangeSelection select_range(const Trace& trace, const std::string& name) {
 
     RangeSelection selection;
     selection.trace.names = trace.names;
+    selection.trace.launch_sizes = trace.launch_sizes;
     selection.trace.gpus = trace.gpus;
     RangeOfCall range_of;
     for (std::size_t i = 0; i < ranges.size(); ++i) {

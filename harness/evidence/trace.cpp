@@ -2,6 +2,13 @@
 
 namespace lab {
 
+bool LaunchSize::possible() const {
+    constexpr int64_t kMostInX = (int64_t{1} << 31) - 1, kMostInYAndZ = 65'535, kMostThreads = 1024;
+    const auto within = [](int64_t number, int64_t most) { return number >= 1 && number <= most; };
+    return within(grid[0], kMostInX) && within(grid[1], kMostInYAndZ) && within(grid[2], kMostInYAndZ) &&
+           within(block[0], kMostThreads) && within(block[1], kMostThreads) && within(block[2], kMostThreads);
+}
+
 const char* to_string(Direction direction) {
     switch (direction) {
         case Direction::host_to_device:

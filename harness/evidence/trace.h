@@ -1,6 +1,8 @@
 // What a profiler saw, as plain rows in time order: the input of every analysis and picture.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,7 +15,17 @@ struct Kernel {
     int64_t stream = 0, device = 0;
     int64_t correlation = 0;  ///< the call that launched it, unique within `process`; 0 if it is not known
     int64_t process = 0;
-    int64_t name = 0;  ///< index into Trace::names
+    int64_t name = 0;   ///< index into Trace::names
+    int64_t size = -1;  ///< index into Trace::launch_sizes; -1 if it is not known
+};
+
+/// What a kernel was launched with: how many blocks, and how many threads each has, as x, y, z.
+struct LaunchSize {
+    std::array<int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+
+    /// Can a kernel be launched so? What a damaged file holds need not be.
+    [[nodiscard]] bool possible() const;
+    auto operator<=>(const LaunchSize&) const = default;
 };
 
 /// Where a copy goes from and to; `set` is none, but a memory set.
@@ -56,11 +68,12 @@ struct Gpu {
 
 /// All that was captured.
 struct Trace {
-    std::vector<Kernel> kernels;     ///< by start
-    std::vector<Copy> copies;        ///< by start, sets included
-    std::vector<ApiCall> api_calls;  ///< by start
-    std::vector<Range> ranges;       ///< by start
-    std::vector<std::string> names;  ///< kernel and API names, each once
+    std::vector<Kernel> kernels;           ///< by start
+    std::vector<Copy> copies;              ///< by start, sets included
+    std::vector<ApiCall> api_calls;        ///< by start
+    std::vector<Range> ranges;             ///< by start
+    std::vector<std::string> names;        ///< kernel and API names, each once
+    std::vector<LaunchSize> launch_sizes;  ///< each once, and each possible
     std::vector<Gpu> gpus;
     int64_t kernels_of_unknown_launch = 0;  ///< in graphs, of no certain launch: no range holds them
 

@@ -1,6 +1,7 @@
 // lab analyze FILE: where the time goes in anybody's report, and what else our own evidence holds.
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
@@ -19,6 +20,7 @@ namespace {
 
 using Align = Table::Align;
 constexpr std::size_t kShownRows = 12;
+constexpr std::size_t kShownSizes = 12;  ///< of the kernels of one name
 
 std::string percent(int64_t part, int64_t whole) {
     return whole == 0
@@ -57,16 +59,40 @@ void print_more(std::size_t rows) {
     fmt::print("\n");
 }
 
+/// "16 x 32" of {16, 32, 1}
+std::string dimensions(const std::array<int64_t, 3>& xyz) {
+    std::string text = std::to_string(xyz[0]);
+    if (xyz[1] > 1 || xyz[2] > 1) text += fmt::format(" x {}", xyz[1]);
+    if (xyz[2] > 1) text += fmt::format(" x {}", xyz[2]);
+    return text;
+}
+
 void print_kernels(const Analysis& a) {
     int64_t all_ns = 0;
     for (const KernelUse& k : a.kernels) all_ns += k.total_ns;
-    Table table({"kernel", "launches", "total", "share", "median", "longest"},
-                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+    Table table({"kernel", "blocks", "threads a block", "launches", "total", "share", "median", "longest"},
+                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
+                 Align::right, Align::right});
+    const auto row = [&](const std::string& name, std::array<std::string, 2> size, const RunTimes& times) {
+        table.add({name, size[0], size[1], std::to_string(times.count),
+                   format_ns(static_cast<double>(times.total_ns)), percent(times.total_ns, all_ns),
+                   format_ns(static_cast<double>(times.median_ns)),
+                   format_ns(static_cast<double>(times.max_ns))});
+    };
+    const auto in_words = [](const LaunchSize& size) -> std::array<std::string, 2> {
+        return {dimensions(size.grid), dimensions(size.block)};
+    };
     for (std::size_t i = 0; i < std::min(a.kernels.size(), kShownRows); ++i) {
         const KernelUse& k = a.kernels[i];
-        table.add({shorten(printable(k.name), 48), std::to_string(k.count),
-                   format_ns(static_cast<double>(k.total_ns)), percent(k.total_ns, all_ns),
-                   format_ns(static_cast<double>(k.median_ns)), format_ns(static_cast<double>(k.max_ns))});
+        const std::string name = shorten(printable(k.name), 48);
+        if (k.sizes.empty()) row(name, {"", ""}, k);
+        if (k.sizes.size() == 1) row(name, in_words(k.sizes[0].size), k);
+        if (k.sizes.size() < 2) continue;
+        row(name, {fmt::format("{} sizes", k.sizes.size()), ""}, k);
+        const std::size_t shown = std::min(k.sizes.size(), kShownSizes);
+        for (std::size_t s = 0; s < shown; ++s) row("", in_words(k.sizes[s].size), k.sizes[s].times);
+        if (shown < k.sizes.size())
+            table.add({fmt::format("  {} more sizes; --json shows all", k.sizes.size() - shown)});
     }
     if (table.empty()) return fmt::print("  no kernel ran\n\n");
     fmt::print("{}", table.text());
@@ -98,6 +124,16 @@ void print_streams(const Analysis& a) {
     print_more(a.streams.size());
 }
 
+void print_failures(const Analysis& a) {
+    std::size_t kinds = 0;
+    for (const ApiUse& u : a.api)
+        for (const auto& [result, count] : u.failures)
+            if (++kinds <= kShownRows)
+                fmt::print("  {} returned {} {}\n", printable(u.name), result,
+                           count == 1 ? "once" : fmt::format("in {} calls", count));
+    if (kinds > 0) print_more(kinds);
+}
+
 void print_api(const Analysis& a) {
     Table table({"CUDA call", "calls", "failed", "total", "longest"},
                 {Align::left, Align::right, Align::right, Align::right, Align::right});
@@ -109,6 +145,7 @@ void print_api(const Analysis& a) {
     if (table.empty()) return;
     fmt::print("{}", table.text());
     print_more(a.api.size());
+    print_failures(a);
 }
 
 void print_ranges(const std::vector<RangeUse>& ranges) {
@@ -200,8 +237,9 @@ void add_analyze(Session& session) {
          .summary = "where the time goes in a report of your own",
          .does = "Reads a report of Nsight Systems, of any program, and splits its time: kernels run, only "
                  "copies run, nothing runs and why; then kernels, copies by direction and kind of memory, "
-                 "streams, NVTX ranges and calls of the CUDA API. Times are in ns, µs, ms or s as printed; "
-                 "in JSON in ns.\n\n"
+                 "streams, NVTX ranges and calls of the CUDA API, and what those returned that failed. Times "
+                 "are in ns, µs, ms or s as printed; in JSON in ns. Kernels of one name are split by launch "
+                 "size, blocks and threads a block, where they have several.\n\n"
                  "With a range it counts only what was launched in NVTX ranges of that name. Of several "
                  "GPUs it is about the one with the most kernel time, and says so.\n\n"
                  "Evidence of the course may hold more than a trace: every counter of ncu, every report of "

@@ -17,8 +17,10 @@
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "course/builder.h"
 #include "course/gate.h"
 #include "lab/command.h"
+#include "lab/course_program.h"
 
 namespace lab {
 
@@ -78,6 +80,18 @@ uint64_t seed_of(const std::string& text) {
     throw Error(fmt::format("--seed {}: give a whole number", printable(text)));
 }
 
+/// Where a program of the course is built, if this names one.
+std::string where_built(const std::string& name) {
+    try {
+        const Course course = Course::find();
+        if (const auto program = find_program_of_course(course, name))
+            return fmt::format(", {}, which ./lab nsys {} builds on a machine with a GPU",
+                               course.shown(built_at(course, *program)), name);
+    } catch (const Error&) {  // outside of the course
+    }
+    return "";
+}
+
 /// The path to start a program by: a file, also one in this folder, or a name in PATH.
 std::string program_at(const std::string& name) {
     if (fs::is_regular_file(name)) {
@@ -86,7 +100,8 @@ std::string program_at(const std::string& name) {
         return name.find('/') == std::string::npos ? "./" + name : name;
     }
     if (name.find('/') == std::string::npos && find_program(name)) return name;
-    throw Error(fmt::format("there is no program {}: give the path of a built one", printable(name)));
+    throw Error(fmt::format("there is no program {}: give the path of a built one{}", printable(name),
+                            where_built(name)));
 }
 
 GatePlan plan_of(const GateOptions& options) {

@@ -55,6 +55,18 @@ Json to_json(const std::vector<FindingRow>& rows, const std::array<const char*, 
     return list;
 }
 
+namespace {
+
+void add_times(Json& json, const RunTimes& times) {
+    json["count"] = times.count;
+    json["total_ns"] = times.total_ns;
+    json["min_ns"] = times.min_ns;
+    json["median_ns"] = times.median_ns;
+    json["max_ns"] = times.max_ns;
+}
+
+}  // namespace
+
 Json to_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
     Json json;
     json["range"] = a.range ? Json(*a.range) : Json(nullptr);
@@ -83,13 +95,17 @@ Json to_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
                                    {"copies", s.copies},
                                    {"copy_ns", s.copy_ns}});
     json["kernels"] = Json::array();
-    for (const KernelUse& k : a.kernels)
-        json["kernels"].push_back({{"name", k.name},
-                                   {"count", k.count},
-                                   {"total_ns", k.total_ns},
-                                   {"min_ns", k.min_ns},
-                                   {"median_ns", k.median_ns},
-                                   {"max_ns", k.max_ns}});
+    for (const KernelUse& k : a.kernels) {
+        Json kernel{{"name", k.name}};
+        add_times(kernel, k);
+        kernel["launch_sizes"] = Json::array();
+        for (const LaunchUse& launch : k.sizes) {
+            Json size{{"grid", launch.size.grid}, {"block", launch.size.block}};
+            add_times(size, launch.times);
+            kernel["launch_sizes"].push_back(std::move(size));
+        }
+        json["kernels"].push_back(std::move(kernel));
+    }
     json["copies"] = Json::array();
     for (const CopyUse& c : a.copies)
         json["copies"].push_back({{"direction", to_string(c.direction)},
@@ -106,12 +122,16 @@ Json to_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
                                   {"host_ns", r.host_ns},
                                   {"gpu_ns", r.gpu_ns}});
     json["api"] = Json::array();
-    for (const ApiUse& u : a.api)
+    for (const ApiUse& u : a.api) {
         json["api"].push_back({{"name", u.name},
                                {"count", u.count},
                                {"failed", u.failed},
+                               {"failures", Json::array()},
                                {"total_ns", u.total_ns},
                                {"max_ns", u.max_ns}});
+        for (const auto& [result, count] : u.failures)
+            json["api"].back()["failures"].push_back({{"result", result}, {"count", count}});
+    }
     return json;
 }
 

@@ -5,6 +5,8 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "course/course.h"
+#include "evidence/tools.h"
+#include "lab/course_program.h"
 
 namespace lab {
 
@@ -22,23 +24,59 @@ Option range_option() {
             .otherwise = "the whole report"};
 }
 
+namespace {
+
+/// Is this below a chapter that has not been recorded?
+bool is_of_a_draft(const Course& course, const fs::path& file) {
+    for (const std::string& id : course.chapter_ids())
+        for (const fs::path& part : file)
+            if (part == id) return course.chapter(id).draft;
+    return false;
+}
+
+/// What may have been meant by a file that is not there, as one more sentence, or "".
+std::string meant_by(const std::string& file) {
+    try {
+        const Course course = Course::find();
+        if (fs::path(file).is_relative() && fs::exists(course.root() / file))
+            return fmt::format(". There is one below the course's root: from here it is {}",
+                               shell_line({(course.root() / file).lexically_relative(fs::current_path())}));
+        if (const auto program = find_program_of_course(course, file))
+            if (const std::string command = shows_recording(course, *program); !command.empty())
+                return ". What was recorded of this program: " + command;
+        if (file.find("/evidence/") != std::string::npos && is_of_a_draft(course, file))
+            return ". A chapter that is a draft has not been recorded yet; your own runs are below "
+                   "build/live/";
+    } catch (const Error&) {  // outside of the course, or in one that cannot be read
+    }
+    return "";
+}
+
+/// Without nsys, an export that lies beside the report is as good.
+void demand_nsys_or_name_export(const fs::path& report) {
+    const fs::path exported = fs::path(report).replace_extension(".sqlite");
+    if (nsys() || !fs::exists(exported)) return;
+    throw Error(fmt::format("{} can be read only by nsys, which is not here. The same recording lies beside "
+                            "it, exported already: "
+                            "./lab analyze {}",
+                            report.string(), shell_line({exported.string()})),
+                kNothingCouldRun);
+}
+
+}  // namespace
+
 ReportFile::ReportFile(const std::string& file, const Announce& announce, Holds holds) {
     fs::path path = file;
-    if (!fs::exists(path)) {
-        const bool of_course = file.find("/evidence/") != std::string::npos;
-        throw Error(fmt::format("there is no file {}{}", file,
-                                of_course
-                                    ? ". A chapter that is a draft has not been recorded yet; your own runs "
-                                      "are below build/live/"
-                                    : ""));
-    }
+    if (!fs::exists(path)) throw Error(fmt::format("there is no file {}{}", file, meant_by(file)));
     if (path.extension() == ".ncu-rep")
         throw Error(
             fmt::format("{} is a report of ncu: ncu-ui opens it, and `ncu --import {} --page details` "
                         "prints it. Neither needs a GPU.",
                         file, shell_line({file})));
-    if (path.extension() == ".nsys-rep")
+    if (path.extension() == ".nsys-rep") {
+        demand_nsys_or_name_export(path);
         path = export_report(path, scratch_.path() / "report.sqlite", announce);
+    }
     evidence_ = std::make_unique<Evidence>(Evidence::open(path));
     if (!evidence_->provenance().empty()) {
         const fs::path live = Course::find().build_folder() / "live";

@@ -10,6 +10,7 @@
 #include "evidence/sanitizer_report.h"
 #include "evidence/tools.h"
 #include "lab/command.h"
+#include "lab/course_program.h"
 
 namespace lab {
 
@@ -48,20 +49,11 @@ Program program_by_name(const Course& course, const std::string& name) {
         program.name = absolute.stem().string();
         return program;
     }
-    const std::size_t slash = name.rfind('/');
     if (is_path(course, name))
         throw Error(fmt::format("there is no file {}: give {}", printable(name), kPrograms));
-    if (slash == std::string::npos)
+    if (name.find('/') == std::string::npos)
         throw Error(fmt::format("'{}' names no program: give {}", printable(name), kPrograms));
-    const Course::Chosen chosen = course.choose(name.substr(0, slash));
-    const auto& programs = chosen.programs().programs;
-    const std::string side = name.substr(slash + 1);
-    for (const Program& program : programs)
-        if (program.name == side) return program;
-    if (const Companion* companion = chosen.exercise ? nullptr : chosen.chapter.companion(side))
-        return companion->program;
-    throw Error(fmt::format("{} has the programs {} and {}, not '{}'", name.substr(0, slash),
-                            programs[0].name, programs[1].name, printable(side)));
+    return program_of_course(course, name);
 }
 
 struct ToolRequest {
@@ -74,9 +66,13 @@ struct ToolRequest {
 /// The program built, where there is a GPU and the tool to run it under.
 fs::path binary_for(const Course& course, const Program& program, const std::optional<fs::path>& tool,
                     const char* tool_name) {
-    if (!gpu())
-        throw Error("there is no NVIDIA GPU here, so nothing can be run. ./lab doctor says more.",
-                    kNothingCouldRun);
+    if (!gpu()) {
+        const std::string recorded = shows_recording(course, program);
+        throw Error(
+            fmt::format("there is no NVIDIA GPU here, so nothing can be run. ./lab doctor says more.{}",
+                        recorded.empty() ? "" : " What was recorded of this program: " + recorded),
+            kNothingCouldRun);
+    }
     if (!tool)
         throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
                     kNothingCouldRun);

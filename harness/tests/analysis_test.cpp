@@ -301,6 +301,39 @@ TEST_CASE("analysis: tables by stream, kernel, copy and call") {
     CHECK(a.api[1].failed == 1);
 }
 
+TEST_CASE("analysis: kernels of one name by launch size, and calls by what they returned") {
+    Story story;
+    story.trace.launch_sizes = {{{4, 3, 2}, {32, 8, 1}}, {{1, 1, 1}, {64, 1, 1}}};
+    story.kernel(0, 0, 10, 1, 0);
+    story.kernel(1, 10, 30, 1, 0);
+    story.kernel(2, 30, 70, 1, 0);
+    story.kernel(3, 70, 75, 1, 0);
+    story.kernel(4, 75, 76, 1, 1);
+    for (const std::size_t large : {0U, 1U}) story.trace.kernels[large].size = 0;
+    story.trace.kernels[2].size = 1;
+    for (const int64_t result : {9, 0, 700, 700}) story.call(10 + result, 1, result);
+    const Analysis a = analyse(story.trace);
+
+    REQUIRE(a.kernels.size() == 2);
+    const KernelUse& k = a.kernels[0];
+    CHECK(k.count == 4);
+    CHECK(k.total_ns == 75);
+    CHECK(k.min_ns == 5);
+    CHECK(k.median_ns == 15);
+    CHECK(k.max_ns == 40);
+    REQUIRE(k.sizes.size() == 2);  // the fourth run's is not known
+    CHECK(k.sizes[0].size == story.trace.launch_sizes[1]);
+    CHECK(k.sizes[0].times.total_ns == 40);
+    CHECK(k.sizes[1].size == story.trace.launch_sizes[0]);
+    CHECK(k.sizes[1].times.count == 2);
+    CHECK(k.sizes[1].times.median_ns == 15);
+    CHECK(a.kernels[1].sizes.empty());
+    const auto failing =
+        std::find_if(a.api.begin(), a.api.end(), [](const ApiUse& u) { return u.failed > 0; });
+    REQUIRE(failing != a.api.end());
+    CHECK(failing->failures == std::map<int64_t, int64_t>{{9, 1}, {700, 2}});
+}
+
 TEST_CASE("analysis: an unknown metric is an error that lists the known ones") {
     CHECK_THROWS_WITH_AS((void)metric(Analysis{}, "busy"), doctest::Contains("gpu_busy_share"), Error);
     for (const char* name :

@@ -21,6 +21,7 @@ class HandMadeExport {
         int64_t start, end, correlation;
         int64_t stream = 7, device = 0, process = 1;
         std::string name = "add";
+        int64_t grid_x = 2;
     };
     struct CopyRow {
         int64_t start, end, correlation;
@@ -75,7 +76,7 @@ class HandMadeExport {
              "staticSharedMemory, dynamicSharedMemory, graphNodeId");
         insert("CUPTI_ACTIVITY_KIND_KERNEL", k.start, k.end, k.device, 1, "NULL", k.stream, k.correlation,
                global_process(k.process), text("void " + k.name + "(int *)"), text(k.name),
-               text("_Z" + k.name), 16, 2, 1, 1, 256, 1, 1, 0, 0, "NULL");
+               text("_Z" + k.name), 16, k.grid_x, 1, 1, 256, 1, 1, 0, 0, "NULL");
     }
     void add(const CopyRow& c) {
         need("CUPTI_ACTIVITY_KIND_MEMCPY",

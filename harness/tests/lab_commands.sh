@@ -106,10 +106,43 @@ names() {
     try start ch05
     exits 2
     says 'ch05/vector_add_pipeline'
+    try run ch05/buggy
+    exits 2
+    says './lab run ch05 shows it beside fixed'
+    try analyze ch05/buggy
+    exits 2
+    says "./lab analyze $recorded/buggy.sqlite"
+    try gate ch05/buggy ch05/fixed
+    exits 2
+    says 'build/programs/ch05_streams/buggy'
+    try gate nothing ch05/fixed
+    exits 2
+    check 'knows no path of what is no program' lacks "$err" 'build/programs'
+    cd ch05_streams || exit 2
+    try timeline "$recorded/buggy.sqlite"
+    exits 2
+    says 'from here it is evidence/h200/buggy.sqlite'
+    cd "$course" || exit 2
+    try analyze "$recorded/none.sqlite"
+    exits 2
+    check 'is no draft' lacks "$err" draft
     try run "${escape}[31mch05"
     exits 2
     check 'lets no escape code through' lacks "$err" "$escape"
     rm -rf work
+}
+
+front_door() {
+    topic='./lab, copied'
+    local alone=$temporary/alone
+    mkdir "$alone"
+    cp lab "$alone/"
+    command="$alone/lab list"
+    out=$("$alone/lab" list 2>"$temporary/err")
+    status=$? err=$(<"$temporary/err")
+    exits 2
+    says "lab: there is no course around $alone/lab. Call the lab of your clone, or link to it: ln -s CLONE/lab"
+    check 'and no more' test "$(wc -l <<<"$err")" -eq 1
 }
 
 list_and_report() {
@@ -199,12 +232,17 @@ run_without_gpu() {
     says 'no NVIDIA GPU'
     try verify
     says './lab doctor says what to do'
+    check 'has no recording of a program of your own' lacks "$err" 'lab analyze'
     for name in record verify 'nsys ch05/buggy' 'ncu ch05/buggy' 'sanitize ch05/fixed'; do
         # shellcheck disable=SC2086
         try $name
         exits 77
         says 'no NVIDIA GPU'
     done
+    says "./lab analyze $recorded/fixed.sqlite"
+    try nsys ch01/silent_failure/starter
+    exits 77
+    says './lab analyze ch01_tools/evidence/h200/silent_failure.starter.sqlite'
 }
 
 colour() {
@@ -236,9 +274,23 @@ analyze() {
     done
     prints 'the program by itself ended with exit code 0'
     prints_no 'counter of ncu'
+    try analyze ch02_nsys/evidence/h200/one_thread_sum.solution.sqlite --range sum
+    exits 0
+    check 'shows launch sizes' grep -Eq '^  sum_of_partials +1 +256 +50 ' <<<"$out"
+    try analyze ch06_graphs/evidence/h200/graph_cache.solution.sqlite --range serve
+    exits 0
+    check 'splits kernels of one name by launch size' grep -Eq '^  layer +[0-9]+ sizes +3072 ' <<<"$out"
+    check 'with their dimensions' grep -Eq '^ +32 x 16 +256 +1536 ' <<<"$out"
+    try analyze ch06_graphs/evidence/h200/graph_cache.starter.sqlite --range serve
+    exits 0
+    prints '  20 more sizes; --json shows all'
+    try analyze ch01_tools/evidence/h200/silent_failure.starter.sqlite --range interest
+    exits 0
+    prints 'cudaLaunchKernel returned 1 once'
     try analyze "$recorded/fixed.sqlite" --range normalise
     exits 0
     prints "range 'normalise'"
+    prints_no 'returned'
     prints 'the host spent'
     prints_no 'exit code'
     try analyze ch03_ncu/evidence/h200/strided_access.starter.sqlite
@@ -271,6 +323,10 @@ analyze() {
     exits 0
     prints_no 'recorded ·'
     if try_without nsys analyze "$recorded/fixed.nsys-rep"; then
+        exits 77
+        says "exported already: ./lab analyze $recorded/fixed.sqlite"
+        cp "$recorded/fixed.nsys-rep" "$temporary/alone.nsys-rep"
+        try_without nsys timeline "$temporary/alone.nsys-rep"
         exits 77
         says 'nsys, which is not here'
     else
@@ -496,5 +552,5 @@ figures() {
     rm "$page" ch05_streams/planted.svg ch05_streams/exercises/5_priority/timeline.svg
 }
 
-run_parts help_and_usage names list_and_report run_recorded run_shows_what_tools_said run_without_gpu colour analyze \
+run_parts help_and_usage names front_door list_and_report run_recorded run_shows_what_tools_said run_without_gpu colour analyze \
     timeline docs quotes drafts figures

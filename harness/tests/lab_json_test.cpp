@@ -222,13 +222,17 @@ TEST_CASE("analyze --json of a small export, to the nanosecond") {
                           {"stream": 8, "kernels": 2, "kernel_ns": 250, "copies": 0, "copy_ns": 0}])"));
     REQUIRE(a.at("kernels").size() == 2);
     CHECK(a.at("kernels")[0] == Json::parse(R"({"name": "add", "count": 2, "total_ns": 200, "min_ns": 100,
-                                                "median_ns": 100, "max_ns": 100})"));
+                                                "median_ns": 100, "max_ns": 100, "launch_sizes": [
+        {"grid": [2, 1, 1], "block": [256, 1, 1], "count": 2, "total_ns": 200, "min_ns": 100,
+         "median_ns": 100, "max_ns": 100}]})"));
     CHECK(a.at("kernels")[1].at("name") == "mul");
     CHECK(a.at("copies") == Json::parse(R"([{"direction": "host to device", "from": "pinned", "to": "device",
                                              "count": 1, "bytes": 1000, "ns": 200}])"));
     CHECK(a.at("api") == Json::parse(R"([
-        {"name": "cudaLaunchKernel", "count": 3, "failed": 1, "total_ns": 30, "max_ns": 10},
-        {"name": "cudaMemcpyAsync", "count": 1, "failed": 0, "total_ns": 10, "max_ns": 10}])"));
+        {"name": "cudaLaunchKernel", "count": 3, "failed": 1, "failures": [{"result": 2, "count": 1}],
+         "total_ns": 30, "max_ns": 10},
+        {"name": "cudaMemcpyAsync", "count": 1, "failed": 0, "failures": [], "total_ns": 10,
+         "max_ns": 10}])"));
 }
 
 TEST_CASE("analyze --json --range sees only what was launched in the range") {

@@ -46,6 +46,8 @@ TEST_CASE("reader: every field of every record") {
     CHECK(k.correlation == 3);
     CHECK(k.process == Made::global_process(2));
     CHECK(trace.name_of(k.name) == "add");
+    REQUIRE(k.size == 0);
+    CHECK(trace.launch_sizes[0] == LaunchSize{{2, 1, 1}, {256, 1, 1}});
 
     REQUIRE(trace.copies.size() == 2);
     CHECK(trace.copies[0].direction == Direction::set);
@@ -68,6 +70,31 @@ TEST_CASE("reader: every field of every record") {
     CHECK(trace.ranges[0].domain == "library");
     CHECK(trace.ranges[0].thread == Made::global_thread(2, 6));
     CHECK_FALSE(trace.ranges[0].crosses_threads);
+}
+
+TEST_CASE("reader: each launch size is there once, and one that no kernel can have is none") {
+    const Trace trace = read_back([](Made& made) {
+        made.add(Made::KernelRow{.start = 0, .end = 1, .correlation = 1, .grid_x = 5});
+        made.add(Made::KernelRow{.start = 1, .end = 2, .correlation = 2, .grid_x = 7});
+        made.add(Made::KernelRow{.start = 2, .end = 3, .correlation = 3, .name = "mul", .grid_x = 5});
+        made.add(Made::KernelRow{.start = 3, .end = 4, .correlation = 4, .grid_x = 0});
+        made.add(Made::KernelRow{.start = 4, .end = 5, .correlation = 5, .grid_x = int64_t{1} << 40});
+    });
+    REQUIRE(trace.launch_sizes.size() == 2);
+    std::vector<int64_t> sizes;
+    for (const Kernel& k : trace.kernels) sizes.push_back(k.size);
+    CHECK(sizes == std::vector<int64_t>{0, 1, 0, -1, -1});
+}
+
+TEST_CASE("reader: an export without launch sizes is read all the same") {
+    const Trace trace = read_back([](Made& made) {
+        made.add(Made::KernelRow{10, 20, 3});
+        for (const char* column : {"gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"})
+            made.execute(fmt::format("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN {}", column));
+    });
+    REQUIRE(trace.kernels.size() == 1);
+    CHECK(trace.kernels[0].size == -1);
+    CHECK(trace.launch_sizes.empty());
 }
 
 TEST_CASE("reader: a graph recorded as a whole is GPU work like a kernel") {
