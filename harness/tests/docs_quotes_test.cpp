@@ -1,0 +1,78 @@
+// Numbers in the text of pages, held against the recorded evidence of the course itself.
+#include "lab/docs_quotes.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "core/error.h"
+
+using lab::Course;
+using lab::Error;
+using lab::Quotes;
+
+namespace {
+
+std::string filled(const std::string& line, const std::string& chapter = "ch05_streams") {
+    static const Course course(LAB_SOURCE_FOLDER);
+    static Quotes quotes(course);
+    return quotes.filled(line, chapter);
+}
+
+void refused(const std::string& line, const std::string& why, const std::string& chapter = "ch05_streams") {
+    CAPTURE(line);
+    CHECK_THROWS_WITH_AS((void)filled(line, chapter), doctest::Contains(why.c_str()), Error);
+}
+
+}  // namespace
+
+// As recorded, `buggy` and `fixed` of chapter 5 have kernels in 1 and in 4 streams: its findings assert it.
+TEST_CASE("quotes: a number becomes what its finding says, with the decimals that it is written with") {
+    CHECK(filled("7<!--fixed.streams_used-->") == "4<!--fixed.streams_used-->");
+    CHECK(filled("7.00<!--fixed.streams_used-->") == "4.00<!--fixed.streams_used-->");
+    CHECK(filled("from 9<!--buggy.streams_used--> to 9.5<!--fixed.streams_used--> (9)") ==
+          "from 1<!--buggy.streams_used--> to 4.0<!--fixed.streams_used--> (9)");
+    CHECK(filled("1,5<!--fixed.streams_used-->") == "4<!--fixed.streams_used-->");
+    CHECK(filled("0,000.0<!--fixed.streams_used*250000-->") == "1,000,000.0<!--fixed.streams_used*250000-->");
+    CHECK(filled("1000<!--fixed.streams_used*250-->") == "1000<!--fixed.streams_used*250-->");
+    CHECK(filled("x10<!--fixed.streams_used-->") == "x4<!--fixed.streams_used-->");
+}
+
+TEST_CASE("quotes: arithmetic is that of numbers with decimals") {
+    CHECK(filled("0.0<!--3*(buggy.streams_used+fixed.streams_used)/2-->") ==
+          "7.5<!--3*(buggy.streams_used+fixed.streams_used)/2-->");
+    CHECK(filled("0.00<!--buggy.streams_used/fixed.streams_used-->") ==
+          "0.25<!--buggy.streams_used/fixed.streams_used-->");
+    CHECK(filled("0.00<!--1/fixed.streams_used-->") == "0.25<!--1/fixed.streams_used-->");
+}
+
+TEST_CASE("quotes: exercises, companions, other chapters and numbers in texts have names, too") {
+    CHECK(filled("9<!--priority.solution.answer-->") == "0<!--priority.solution.answer-->");
+    CHECK(filled("9<!--ch05.fixed.streams_used-->", "") == "4<!--ch05.fixed.streams_used-->");
+    CHECK(filled("9<!--ch07.ceilings.tensor_how[1]-->") == "8192<!--ch07.ceilings.tensor_how[1]-->");
+}
+
+TEST_CASE("quotes: code and other comments are left alone") {
+    for (const char* line : {"no number", "", "<!-- measured: pair -->", "5 <!-- five -->",
+                             "`4<!--fixed.no_such-->` is code", "4 and `code` and 5"})
+        CHECK(filled(line) == line);
+}
+
+TEST_CASE("quotes: what cannot be looked up is an error that says what to write") {
+    refused("4<!--fixed.stream_used-->", "has no finding 'stream_used'; did you mean streams_used?");
+    for (const char* name : {"right.streams_used", "priority.fixed.answer", "nowhere.starter.answer",
+                             "answer", "ch05.priority.solution.answer.more"})
+        refused("4<!--" + std::string(name) + "-->", "is no program of ch05_streams");
+    refused("4<!--fixed.streams_used-->", "names no chapter, and the page belongs to none", "");
+    refused("4 <!--fixed.streams_used-->", "stands directly behind the number");
+    refused("4<!--fixed.streams_used", "ends in -->");
+    refused("4<!--fixed.streams_used;1-->", "';' is neither a name nor");
+    refused("4<!--fixed.streams_used/0-->", "cannot be worked out");
+    refused("4<!--(fixed.streams_used-->", "cannot be worked out");
+    refused("4<!--2+2-->", "'2+2' names no finding");
+    refused("4<!---->", "names no finding");
+    refused("4<!--fixed.streams_used[2]-->", "is one number, 4: leave [2] out");
+    refused("4<!--fixed.streams_used[0]-->", "the number is chosen by [1]");
+    refused("4<!--ch07.ceilings.tensor_how-->", "is the text");
+    refused("4<!--ch07.ceilings.tensor_how[99]-->", "is the text");
+}
