@@ -2,6 +2,8 @@
 // right the numbers of their text that docs_quotes.h is about.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/files.h"
 #include "core/text.h"
 #include "lab/command.h"
@@ -32,7 +34,7 @@ std::string filled(const Place& place, Quotes& quotes, Outputs& outputs) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
         if (trim(lines[i]).rfind("```", 0) == 0) in_fence = !in_fence;
         try {
-            result += in_fence ? lines[i] : quotes.filled(lines[i], place.chapter ? place.chapter->id : "");
+            result += in_fence ? lines[i] : quotes.filled(lines[i], place.chapter);
         } catch (const Error& problem) {
             throw Error(fmt::format("{}:{}: {}", place.course.shown(place.file), i + 1, problem.what()),
                         problem.exit_code);
@@ -67,12 +69,13 @@ std::vector<fs::path> markdown_files(const Course& course) {
 int docs(bool check, const Manuals& manuals) {
     const Course course = Course::find();
     Outputs outputs;
-    Quotes quotes(course);
+    const std::vector<Chapter> chapters = course.chapters();
+    Quotes quotes(course, chapters);
     for (const fs::path& file : markdown_files(course)) {
-        Place place{course, file, std::nullopt, manuals};
         const std::string top = file.lexically_relative(course.root()).begin()->string();
-        for (const std::string& id : course.chapter_ids())
-            if (id == top) place.chapter = read_chapter(course.root(), id);
+        const auto chapter = std::find_if(chapters.begin(), chapters.end(),
+                                          [&](const Chapter& each) { return each.id == top; });
+        const Place place{course, file, chapter == chapters.end() ? nullptr : &*chapter, manuals};
         outputs[file] = filled(place, quotes, outputs);
     }
     int changed = 0;
@@ -98,9 +101,9 @@ void add_docs(Session& session) {
              "What stands in a generated block of a page (measured, figure, diff, output and so on; "
              "harness/lab/docs_blocks.h says which there are) is made from recorded evidence, chapter.toml "
              "and the programs, and so are the figures and docs/lab.md. A number in the text that has a "
-             "comment "
-             "directly behind it, naming a finding, is that finding's value, with the decimals that it is "
-             "written with; harness/lab/docs_quotes.h says how. This command makes all of them anew, and "
+             "comment directly behind it, naming a finding, is that finding's value, with the decimals that "
+             "it "
+             "is written with; harness/lab/docs_quotes.h says how. This command makes all of them anew, and "
              "writes only what has changed.",
          .exits = {{"0", "everything is up to date"},
                    {"1", "with --check: a file is not up to date"},

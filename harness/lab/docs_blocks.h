@@ -25,7 +25,6 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "core/files.h"
@@ -40,9 +39,9 @@ using Outputs = std::map<fs::path, std::string>;
 /// Where a block stands.
 struct Place {
     const Course& course;
-    fs::path file;                   ///< the Markdown file
-    std::optional<Chapter> chapter;  ///< the chapter it belongs to, if any
-    const Manuals& manuals;          ///< the pages of the commands
+    fs::path file;           ///< the Markdown file
+    const Chapter* chapter;  ///< the chapter it belongs to; null if to none
+    const Manuals& manuals;  ///< the pages of the commands
 };
 
 /// What the comment at a block's begin can say in front of its colon.

@@ -120,38 +120,29 @@ std::string like(const std::string& written, double value) {
 
 }  // namespace
 
-const Chapter& Quotes::chapter(const std::string& id) {
-    const auto found = chapters_.find(id);
-    if (found != chapters_.end()) return found->second;
-    return chapters_.emplace(id, read_chapter(course_.root(), id)).first->second;
-}
-
 const Evidence& Quotes::evidence_of(const Program& program) {
     const auto found = evidence_.find(program.source.string());
     if (found != evidence_.end()) return found->second;
     return evidence_.emplace(program.source.string(), open_recorded(course_, program)).first->second;
 }
 
-double Quotes::named(const std::string& name, const std::string& page_chapter) {
+double Quotes::named(const std::string& name, const Chapter* page) {
     const auto [plain, index] = with_index(name);
     std::vector<std::string> words = split(plain, '.');
-    std::string folder = page_chapter;
-    for (const std::string& id : course_.chapter_ids())
-        if (words.size() > 2 && words[0] == short_chapter_id(id)) {
-            folder = id;
-            words.erase(words.begin());
-            break;
-        }
-    if (folder.empty()) throw Error(fmt::format("'{}' names no chapter, and the page belongs to none", name));
-    const Chapter& of = chapter(folder);
+    const auto other = std::find_if(chapters_.begin(), chapters_.end(), [&](const Chapter& each) {
+        return words.size() > 2 && words[0] == each.short_id;
+    });
+    const Chapter* const of = other == chapters_.end() ? page : &*other;
+    if (!of) throw Error(fmt::format("'{}' names no chapter, and the page belongs to none", name));
+    if (other != chapters_.end()) words.erase(words.begin());
 
-    const Quoted quoted = quoted_in(of, words);
-    if (of.draft && !is_recorded(course_, {*quoted.program})) throw NotRecorded{};
+    const Quoted quoted = quoted_in(*of, words);
+    if (of->draft && !is_recorded(course_, {*quoted.program})) throw NotRecorded{};
     return number_of(judge_finding(evidence_of(*quoted.program), *quoted.finding, quoted.side).measured,
                      plain, index);
 }
 
-double Quotes::value_of(const std::string& expression, const std::string& page_chapter) {
+double Quotes::value_of(const std::string& expression, const Chapter* page) {
     std::string sum, name;
     for (std::size_t at = 0; at < expression.size();) {
         std::size_t end = at;
@@ -167,8 +158,7 @@ double Quotes::value_of(const std::string& expression, const std::string& page_c
         const bool is_number = word.find_first_not_of("0123456789.") == std::string::npos;
         if (!is_number) name = word;
         // With an exponent, or SQLite would divide whole numbers without a rest.
-        sum += fmt::format("{:.17e}",
-                           is_number ? std::strtod(word.c_str(), nullptr) : named(word, page_chapter));
+        sum += fmt::format("{:.17e}", is_number ? std::strtod(word.c_str(), nullptr) : named(word, page));
         at = end;
     }
     if (name.empty()) throw Error(fmt::format("'{}' names no finding", expression));
@@ -181,7 +171,7 @@ double Quotes::value_of(const std::string& expression, const std::string& page_c
     throw Error(fmt::format("'{}' cannot be worked out: SQLite says no to {}", expression, sum));
 }
 
-std::string Quotes::filled(const std::string& line, const std::string& page_chapter) {
+std::string Quotes::filled(const std::string& line, const Chapter* page) {
     std::string result;
     std::size_t done = 0;
     for (std::size_t at = line.find(kBegin); at != std::string::npos; at = line.find(kBegin, at + 1)) {
@@ -199,7 +189,7 @@ std::string Quotes::filled(const std::string& line, const std::string& page_chap
         result += line.substr(done, begin - done);
         const std::string written = line.substr(begin, at - begin);
         try {
-            result += like(written, value_of(line.substr(inside, end - inside), page_chapter));
+            result += like(written, value_of(line.substr(inside, end - inside), page));
         } catch (const NotRecorded&) {
             result += written;
         }

@@ -26,21 +26,22 @@ namespace lab {
 /// Looks quoted numbers up in recorded evidence. What it has opened once stays open.
 class Quotes {
   public:
-    explicit Quotes(const Course& course) : course_(course) {}
+    /// Both must outlive it; the chapters are those of the course.
+    Quotes(const Course& course, const std::vector<Chapter>& chapters)
+        : course_(course), chapters_(chapters) {}
 
-    /// `line` with each quoted number as evidence has it. `chapter` is the folder of the chapter that the
-    /// page belongs to, "" if to none. A draft's numbers stay as they are. An Error says what a comment names
-    /// that is not there.
-    [[nodiscard]] std::string filled(const std::string& line, const std::string& chapter);
+    /// `line` with each quoted number as evidence has it. `page` is the chapter that the page belongs to,
+    /// null if to none. A draft's numbers stay as they are. An Error says what a comment names that is not
+    /// there.
+    [[nodiscard]] std::string filled(const std::string& line, const Chapter* page);
 
   private:
-    [[nodiscard]] const Chapter& chapter(const std::string& id);
     [[nodiscard]] const Evidence& evidence_of(const Program& program);
-    [[nodiscard]] double named(const std::string& name, const std::string& chapter);
-    [[nodiscard]] double value_of(const std::string& expression, const std::string& chapter);
+    [[nodiscard]] double named(const std::string& name, const Chapter* page);
+    [[nodiscard]] double value_of(const std::string& expression, const Chapter* page);
 
     const Course& course_;
-    std::map<std::string, Chapter> chapters_;
+    const std::vector<Chapter>& chapters_;
     std::map<std::string, Evidence> evidence_;  ///< by the program's source
 };
 

@@ -3,10 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 
+using lab::Chapter;
 using lab::Course;
 using lab::Error;
 using lab::Quotes;
@@ -15,8 +18,11 @@ namespace {
 
 std::string filled(const std::string& line, const std::string& chapter = "ch05_streams") {
     static const Course course(LAB_SOURCE_FOLDER);
-    static Quotes quotes(course);
-    return quotes.filled(line, chapter);
+    static const std::vector<Chapter> chapters = course.chapters();
+    static Quotes quotes(course, chapters);
+    const auto page = std::find_if(chapters.begin(), chapters.end(),
+                                   [&](const Chapter& each) { return each.id == chapter; });
+    return quotes.filled(line, page == chapters.end() ? nullptr : &*page);
 }
 
 void refused(const std::string& line, const std::string& why, const std::string& chapter = "ch05_streams") {
