@@ -23,8 +23,8 @@ find_missing() {
         if command -v make >/dev/null; then missing+=(ninja-build); else hard+=(ninja-build); fi
     fi
     for package in libsqlite3-dev:sqlite3.h libtomlplusplus-dev:toml++/toml.h libcli11-dev:CLI/CLI.hpp \
-        libfmt-dev:fmt/core.h nlohmann-json3-dev:nlohmann/json.hpp libpugixml-dev:pugixml.hpp \
-        doctest-dev:doctest/doctest.h; do
+        libfmt-dev:fmt/core.h nlohmann-json3-dev:nlohmann/json.hpp \
+        libutf8proc-dev:utf8proc.h doctest-dev:doctest/doctest.h; do
         if [[ ! -e /usr/include/${package#*:} ]]; then missing+=("${package%%:*}"); fi
     done
     missing=("${hard[@]}" "${missing[@]}")

@@ -3,7 +3,7 @@
 # security fixes; the pin is there so that a fetched build is the same build everywhere.
 #
 #   lab_host_dependencies()  SQLite::SQLite3 tomlplusplus::tomlplusplus CLI11::CLI11 fmt::fmt
-#                            nlohmann_json::nlohmann_json doctest::doctest lab::pugixml
+#                            nlohmann_json::nlohmann_json doctest::doctest lab::utf8proc
 #   lab_nvtx()               lab::nvtx3, for CUDA programs
 #
 # The target names are the same whichever way a library came, and every directory sees them. Their
@@ -104,37 +104,48 @@ function(lab_build_sqlite)
   add_library(SQLite::SQLite3 ALIAS lab_sqlite3)
 endfunction()
 
-# Reads what compute-sanitizer saves as XML, which is no work for string functions. The system's archive where there is
-# one (Debian has it in the same package): a built lab can then be copied to a machine without libpugixml.so.
-function(lab_pugixml)
-  find_package(pugixml 1.11 CONFIG QUIET GLOBAL)
-  add_library(lab::pugixml INTERFACE IMPORTED GLOBAL)
-  if(TARGET pugixml::static)
-    target_link_libraries(lab::pugixml INTERFACE pugixml::static)
-  elseif(TARGET pugixml::pugixml AND NOT LAB_STATIC)
-    target_link_libraries(lab::pugixml INTERFACE pugixml::pugixml)
-  else()
-    lab_fetch(source pugixml 1.15 https://github.com/zeux/pugixml/releases/download/v1.15/pugixml-1.15.tar.gz
-      655ade57fa703fb421c2eb9a0113b5064bddb145d415dd1f88c79353d90d511a)
-    add_library(lab_pugixml_built STATIC "${source}/src/pugixml.cpp")
-    set_target_properties(lab_pugixml_built PROPERTIES POSITION_INDEPENDENT_CODE ON COMPILE_OPTIONS -w)
-    target_include_directories(lab_pugixml_built SYSTEM INTERFACE "${source}/src")
-    target_link_libraries(lab::pugixml INTERFACE lab_pugixml_built)
+# Reads UTF-8, and knows which characters a terminal must not get and how wide the others are there. The system's
+# archive comes first: a built lab can then be copied to a machine without the shared library.
+function(lab_find_utf8proc)
+  set(names libutf8proc.a)
+  if(NOT LAB_STATIC)
+    list(APPEND names utf8proc)
+  endif()
+  find_path(LAB_utf8proc_folder utf8proc.h NO_CACHE)
+  find_library(LAB_utf8proc_file NAMES ${names} NO_CACHE)
+  if(LAB_utf8proc_folder AND LAB_utf8proc_file)
+    add_library(lab::utf8proc UNKNOWN IMPORTED GLOBAL)
+    set_target_properties(lab::utf8proc PROPERTIES IMPORTED_LOCATION "${LAB_utf8proc_file}"
+      INTERFACE_INCLUDE_DIRECTORIES "${LAB_utf8proc_folder}")
   endif()
 endfunction()
 
+function(lab_build_utf8proc)
+  lab_fetch(source utf8proc 2.9.0 https://github.com/JuliaStrings/utf8proc/releases/download/v2.9.0/utf8proc-2.9.0.tar.gz
+    bd215d04313b5bc42c1abedbcb0a6574667e31acee1085543a232204e36384c4)
+  add_library(lab_utf8proc STATIC "${source}/utf8proc.c")
+  set_target_properties(lab_utf8proc PROPERTIES POSITION_INDEPENDENT_CODE ON COMPILE_OPTIONS -w)
+  target_compile_definitions(lab_utf8proc PUBLIC UTF8PROC_STATIC)
+  target_include_directories(lab_utf8proc SYSTEM INTERFACE "${source}")
+  add_library(lab::utf8proc ALIAS lab_utf8proc)
+endfunction()
+
 # A macro, and not to be called from a function: enable_language() works at file scope only. It waits
-# until here because a system that has SQLite needs no C compiler.
+# until here because a system that has SQLite and utf8proc needs no C compiler.
 macro(lab_host_dependencies)
   set(LAB_REMEDY "apt-get install libsqlite3-dev libtomlplusplus-dev libcli11-dev libfmt-dev \
-nlohmann-json3-dev libpugixml-dev doctest-dev")
+nlohmann-json3-dev libutf8proc-dev doctest-dev")
   lab_find_sqlite()
   if(NOT TARGET SQLite::SQLite3)
     enable_language(C)
     lab_build_sqlite()
   endif()
+  lab_find_utf8proc()
+  if(NOT TARGET lab::utf8proc)
+    enable_language(C)
+    lab_build_utf8proc()
+  endif()
   lab_fmt()
-  lab_pugixml()
   # Debian also compiles toml++ into a shared library; the headers alone do. Only 3.x has impl/version.h,
   # which became version.hpp with 3.4.
   lab_header_library(tomlplusplus::tomlplusplus PROBE toml++/impl/version.h toml++/impl/version.hpp DEFINE TOML_HEADER_ONLY=1

@@ -1,14 +1,13 @@
 #include "core/text.h"
 
 #include <fmt/format.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>
 #include <numeric>
-
-#include "core/utf8.h"
 
 namespace lab {
 
@@ -18,6 +17,20 @@ std::string scaled(double value, const std::array<const char*, 4>& units) {
     std::size_t unit = 0;
     while (std::fabs(value) >= 999.5 && unit + 1 < units.size()) value /= 1000, ++unit;
     return fmt::format("{} {}", format_number(value, 3), units[unit]);
+}
+
+/// Control characters, what hides or reorders text, line separators, and the two code points that XML
+/// forbids.
+bool is_unprintable(char32_t character) {
+    switch (utf8proc_category(static_cast<utf8proc_int32_t>(character))) {
+        case UTF8PROC_CATEGORY_CC:
+        case UTF8PROC_CATEGORY_CF:
+        case UTF8PROC_CATEGORY_ZL:
+        case UTF8PROC_CATEGORY_ZP:
+            return true;
+        default:
+            return character == 0xFFFE || character == 0xFFFF;
+    }
 }
 
 }  // namespace
@@ -42,13 +55,45 @@ std::string format_number(double value, int significant) {
     return text;
 }
 
+std::u32string decode_utf8(std::string_view text) {
+    std::u32string characters;
+    characters.reserve(text.size());
+    while (!text.empty()) {
+        utf8proc_int32_t character = 0;
+        const auto bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                            std::ssize(text), &character);
+        characters += bytes > 0 ? static_cast<char32_t>(character) : U'\uFFFD';
+        text.remove_prefix(bytes > 0 ? static_cast<std::size_t>(bytes) : 1);
+    }
+    return characters;
+}
+
+std::string encode_utf8(std::u32string_view characters) {
+    std::string text;
+    text.reserve(characters.size());
+    for (const char32_t character : characters) {
+        std::array<utf8proc_uint8_t, 4> bytes{};
+        const auto count = utf8proc_encode_char(static_cast<utf8proc_int32_t>(character), bytes.data());
+        text.append(bytes.begin(), bytes.begin() + count);
+    }
+    return text;
+}
+
+int columns_of(char32_t character) {
+    return utf8proc_charwidth(static_cast<utf8proc_int32_t>(character));
+}
+
 std::string printable(std::string_view text) {
-    return one_line(text);
+    std::u32string characters = decode_utf8(text);
+    for (char32_t& character : characters)
+        if (character == '\n' || character == '\t') character = ' ';
+    std::erase_if(characters, is_unprintable);
+    return encode_utf8(characters);
 }
 
 std::string xml_text(std::string_view text) {
     std::string escaped;
-    for (const char c : one_line(text)) {
+    for (const char c : printable(text)) {
         switch (c) {
             case '&':
                 escaped += "&amp;";
@@ -79,19 +124,28 @@ std::string markdown_cell(std::string text) {
 }
 
 std::size_t display_width(std::string_view text) {
-    std::string plain;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const bool escape = text[i] == '\x1b' && i + 1 < text.size() && text[i + 1] == '[';
-        if (escape)
-            i = std::min(text.find('m', i), text.size());
+    std::size_t columns = 0;
+    const std::u32string characters = decode_utf8(text);
+    for (std::size_t i = 0; i < characters.size(); ++i) {
+        if (characters.compare(i, 2, U"\x1b[") == 0)
+            i = std::min(characters.find(U'm', i), characters.size());
         else
-            plain += text[i];
+            columns += static_cast<std::size_t>(columns_of(characters[i]));
     }
-    return static_cast<std::size_t>(columns_of(plain));
+    return columns;
 }
 
 std::string shorten(std::string_view text, std::size_t width) {
-    return fit_columns(text, static_cast<int>(width));
+    if (display_width(text) <= width) return std::string(text);
+    if (width == 0) return "";
+    std::u32string kept;
+    std::size_t used = 1;  // the ellipsis
+    for (const char32_t character : decode_utf8(text)) {
+        used += static_cast<std::size_t>(columns_of(character));
+        if (used > width) break;
+        kept += character;
+    }
+    return encode_utf8(kept + U'…');
 }
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
@@ -142,10 +196,6 @@ std::string shell_line(const std::vector<std::string>& command) {
         words.push_back(quoted + "'");
     }
     return join(words, " ");
-}
-
-void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
-    words.insert(words.end(), more.begin(), more.end());
 }
 
 std::string utc_now() {

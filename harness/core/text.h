@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace lab {
@@ -17,7 +18,17 @@ namespace lab {
 /// digits in front of the point are all there.
 [[nodiscard]] std::string format_number(double value, int significant = 4);
 
-/// `text` as one line of valid UTF-8 without control characters: a kernel's name cannot steer the terminal.
+/// The characters of UTF-8 `text`; each byte that belongs to no valid character becomes U+FFFD.
+[[nodiscard]] std::u32string decode_utf8(std::string_view text);
+
+/// The characters as UTF-8.
+[[nodiscard]] std::string encode_utf8(std::u32string_view characters);
+
+/// Columns that a character takes in a terminal: 2 for East Asian and emoji, 0 for accents to be combined.
+[[nodiscard]] int columns_of(char32_t character);
+
+/// `text` as one line of valid UTF-8, with nothing in it that steers the terminal or reorders what is shown:
+/// a kernel's name may hold anything. A line break or a tab becomes a space.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// `text` for an element or an attribute of XML or HTML: printable, and escaped.
@@ -45,8 +56,11 @@ namespace lab {
 /// The command as one line that a shell reads back as the same words.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& command);
 
-/// Adds words to a command.
-void append(std::vector<std::string>& words, const std::vector<std::string>& more);
+/// Adds the elements of a list at the end of another.
+template <class T>
+void append(std::vector<T>& to, const std::vector<std::type_identity_t<T>>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
 
 /// Now, in UTC: "2026-11-20T05:24:41Z".
 [[nodiscard]] std::string utc_now();

@@ -2,61 +2,84 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/files.h"
-#include "evidence/tools.h"
+#include "tools/machine.h"
 
 namespace lab {
 
 namespace {
 
-/// The evidence of both programs with its label, where it lies, and the reports that lie beside it.
-CaseEvidence with_reports(std::array<Evidence, 2> sides, bool live, const std::array<fs::path, 2>& files) {
-    CaseEvidence result{
-        .sides = std::move(sides), .live = live, .label = "", .note = "", .files = files, .reports = {}};
-    result.label = source_label(result.sides[0].provenance(), live);
+/// The programs' evidence with its label, where it lies, and the reports that lie beside it.
+CaseEvidence with_reports(std::vector<Evidence> sides, bool live, std::vector<fs::path> files) {
+    CaseEvidence result{.sides = std::move(sides),
+                        .live = live,
+                        .label = "",
+                        .note = "",
+                        .files = std::move(files),
+                        .reports = {}};
+    const auto stale = std::find_if(result.sides.begin(), result.sides.end(),
+                                    [](const Evidence& e) { return e.is_stale(); });
+    const Evidence& labelled = stale == result.sides.end() ? result.sides[0] : *stale;
+    result.label = source_label(labelled.provenance(), live);
     for (const char* extension : {".nsys-rep", ".ncu-rep"})
-        for (const fs::path& file : files) {
+        for (const fs::path& file : result.files) {
             const fs::path report = fs::path(file).replace_extension(extension);
             if (fs::exists(report)) result.reports.push_back(report);
         }
     return result;
 }
 
-CaseEvidence obtain_live(const Course& course, const Case& both, const Announce& announce) {
-    LiveRun first = record_live(course, both.programs[0], announce);
-    LiveRun second = record_live(course, both.programs[1], announce);
-    return with_reports({std::move(*first.evidence), std::move(*second.evidence)}, true,
-                        {first.path, second.path});
+CaseEvidence obtain_live(const Course& course, const Case& of, const Announce& announce) {
+    std::vector<Evidence> sides;
+    std::vector<fs::path> files;
+    for (const Program& program : of.programs) {
+        LiveRun run = record_live(course, program, announce);
+        sides.push_back(std::move(*run.evidence));
+        files.push_back(run.path);
+    }
+    return with_reports(std::move(sides), true, std::move(files));
 }
 
-/// Both programs as they ran here before, if both did.
-std::optional<CaseEvidence> obtain_own(const Course& course, const Case& both) {
-    std::optional<Evidence> first = own_live_run(course, both.programs[0]);
-    std::optional<Evidence> second = first ? own_live_run(course, both.programs[1]) : std::nullopt;
-    if (!second) return std::nullopt;
-    if (asked_by(both).trace && (!first->has_trace() || !second->has_trace()))
-        return std::nullopt;  // there are pictures to draw
-    return with_reports(
-        {std::move(*first), std::move(*second)}, true,
-        {live_evidence_path(course, both.programs[0]), live_evidence_path(course, both.programs[1])});
+/// The programs as they ran here before, if all did.
+std::optional<CaseEvidence> obtain_own(const Course& course, const Case& of) {
+    std::vector<Evidence> sides;
+    std::vector<fs::path> files;
+    for (const Program& program : of.programs) {
+        std::optional<Evidence> own = own_live_run(course, program);
+        if (!own || (of.needs().trace && !own->has_trace())) return std::nullopt;
+        sides.push_back(std::move(*own));
+        files.push_back(live_evidence_path(course, program));
+    }
+    return with_reports(std::move(sides), true, std::move(files));
 }
 
-CaseEvidence obtain_recorded(const Course& course, const Case& both) {
-    return with_reports({open_recorded(course, both.programs[0]), open_recorded(course, both.programs[1])},
-                        false, {course.evidence_of(both.programs[0]), course.evidence_of(both.programs[1])});
+CaseEvidence obtain_recorded(const Course& course, const Case& of) {
+    std::vector<Evidence> sides;
+    std::vector<fs::path> files;
+    for (const Program& program : of.programs) {
+        sides.push_back(open_recorded(course, program));
+        files.push_back(course.evidence_of(program));
+    }
+    return with_reports(std::move(sides), false, std::move(files));
 }
 
 }  // namespace
 
-std::string missing_for_live(const std::vector<std::string>& needs) {
+std::vector<const Evidence*> CaseEvidence::pointers() const {
+    std::vector<const Evidence*> all;
+    for (const Evidence& side : sides) all.push_back(&side);
+    return all;
+}
+
+std::string missing_for_live(const Needs& needs) {
     if (!gpu()) return "there is no NVIDIA GPU here";
     if (!nvcc()) return "nvcc, the CUDA compiler, is not here";
-    for (const std::string& need : needs) {
-        if (need == "nsys" && !nsys()) return "nsys (Nsight Systems) is not here";
-        if (need == "ncu" && !ncu()) return "ncu (Nsight Compute) is not here";
-        if (need == "compute-sanitizer" && !compute_sanitizer()) return "compute-sanitizer is not here";
-    }
+    if (needs.nsys && !nsys()) return "nsys (Nsight Systems) is not here";
+    if (needs.counters && !ncu()) return "ncu (Nsight Compute) is not here";
+    if (needs.reports && !compute_sanitizer()) return "compute-sanitizer is not here";
     return "";
 }
 
@@ -67,28 +90,19 @@ bool is_recorded(const Course& course, const std::vector<Program>& programs) {
     return true;
 }
 
-bool is_stale(const Course& course, const Program& program, const Evidence& evidence) {
-    return value_of(evidence.provenance(), "fingerprint") != course.fingerprint_of(program) ||
-           value_of(evidence.provenance(), "recording") != recording_text(program);
-}
-
 Evidence open_recorded(const Course& course, const Program& program) {
-    const fs::path path = course.evidence_of(program);
-    Evidence evidence = Evidence::open(path);
-    if (is_stale(course, program, evidence))
-        throw Error(
-            fmt::format(
-                "{} is stale: {} or its flags have changed since it was recorded. On a machine with a GPU: "
-                "./lab record --stale",
-                course.shown(path), program.source.string()),
-            kFindingFailed);
-    for (const Recording& further : program.further)
-        evidence.add_recording(further.name, open_recorded(course, program.recorded_as(further)));
+    Evidence evidence = Evidence::open(course.evidence_of(program));
+    if (course.is_stale(program, evidence)) evidence.mark_stale();
+    for (const Recording& recording : program.further) {
+        Evidence further = open_recorded(course, program.recorded_as(recording));
+        if (further.is_stale()) evidence.mark_stale();
+        evidence.add_recording(recording.name, std::move(further));
+    }
     return evidence;
 }
 
 fs::path live_evidence_path(const Course& course, const Program& program) {
-    fs::path path = course.build_folder() / "live" / program.source;
+    fs::path path = course.build_folder() / "live" / program.file;
     const std::string& recording = program.recording.name;
     return path.replace_extension(recording.empty() ? ".sqlite" : "." + recording + ".sqlite");
 }
@@ -98,7 +112,7 @@ std::optional<Evidence> own_live_run(const Course& course, const Program& progra
     if (!fs::exists(path)) return std::nullopt;
     try {
         Evidence evidence = Evidence::open(path);
-        if (is_stale(course, program, evidence)) return std::nullopt;
+        if (course.is_stale(program, evidence)) return std::nullopt;
         for (const Recording& further : program.further) {
             std::optional<Evidence> more = own_live_run(course, program.recorded_as(further));
             if (!more) return std::nullopt;
@@ -120,8 +134,7 @@ LiveRun record_live(const Course& course, const Program& program, const Announce
         const Lock lock(run.path);
         for (const char* extension : {".nsys-rep", ".ncu-rep"})  // an old report must not pass for a new one
             fs::remove(fs::path(run.path).replace_extension(extension));
-        RunRecord record = record_program(program, binary, {run.report}, announce);
-        record.sources = course.sources_of(program);
+        const RunRecord record = record_program(course, program, binary, {run.report}, announce);
         write_evidence(record, run.path);
     }
     run.evidence.emplace(Evidence::open(run.path));
@@ -132,10 +145,10 @@ LiveRun record_live(const Course& course, const Program& program, const Announce
     return run;
 }
 
-CaseEvidence obtain(const Course& course, const Case& both, Source source, const Announce& announce) {
-    if (source == Source::recorded) return obtain_recorded(course, both);
-    const std::string missing = missing_for_live(both.needs);
-    if (missing.empty()) return obtain_live(course, both, announce);
+CaseEvidence obtain(const Course& course, const Case& of, Source source, const Announce& announce) {
+    if (source == Source::recorded) return obtain_recorded(course, of);
+    const std::string missing = missing_for_live(of.needs());
+    if (missing.empty()) return obtain_live(course, of, announce);
     if (source == Source::live)
         throw Error(
             fmt::format(
@@ -143,11 +156,11 @@ CaseEvidence obtain(const Course& course, const Case& both, Source source, const
                 "evidence is shown.",
                 missing),
             kNothingCouldRun);
-    if (std::optional<CaseEvidence> own = obtain_own(course, both)) {
+    if (std::optional<CaseEvidence> own = obtain_own(course, of)) {
         own->note = missing + ", so these are your own runs of before";
         return std::move(*own);
     }
-    CaseEvidence recorded = obtain_recorded(course, both);
+    CaseEvidence recorded = obtain_recorded(course, of);
     recorded.note = missing + ", so this is recorded evidence";
     return recorded;
 }

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <map>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "evidence/fingerprint.h"
 
 namespace lab {
 
@@ -21,40 +21,28 @@ bool is_root(const fs::path& folder) {
 
 /// "ch05_streams" does, "checks" does not.
 bool begins_as_chapter(const std::string& folder) {
-    return folder.size() > 2 && folder.rfind("ch", 0) == 0 &&
+    return folder.size() > 2 && folder.starts_with("ch") &&
            std::isdigit(static_cast<unsigned char>(folder[2]));
 }
 
-/// The chapter whose number differs from this one's in a single digit, if there is just one: ch99 means none.
-std::string one_digit_away(const std::string& short_id, const std::vector<std::string>& ids) {
-    std::string found;
-    for (const std::string& id : ids) {
-        const std::string other = short_chapter_id(id);
-        if (other.size() != short_id.size()) continue;
-        int different = 0;
-        for (std::size_t i = 0; i < other.size(); ++i) different += other[i] != short_id[i];
-        if (different != 1) continue;
-        if (!found.empty()) return "";
-        found = other;
-    }
-    return found;
+/// "ch05" for "5", "05", "ch5" and "ch05"; "" for what is no number.
+std::string chapter_by_number(const std::string& name) {
+    const std::string digits = name.starts_with("ch") ? name.substr(2) : name;
+    const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
+    return is_number ? fmt::format("ch{:0>2}", digits) : "";
 }
 
-/// The folders of GPUs below an evidence folder: the order in which to look for a recorded run.
-std::vector<fs::path> gpu_folders(const fs::path& evidence) {
-    std::vector<fs::path> folders;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(evidence, ignored))
-        if (entry.is_directory()) folders.push_back(entry.path());
-    std::sort(folders.begin(), folders.end());
-    return folders;
+std::string did_you_mean(const std::string& near) {
+    return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
 }
 
-/// The recorded run to show of a program; nothing if there is none.
-std::optional<fs::path> recorded_run(const fs::path& root, const Program& program) {
-    for (const fs::path& folder : gpu_folders(root / program.evidence_folder))
-        if (fs::exists(folder / program.evidence_name)) return folder / program.evidence_name;
-    return std::nullopt;
+/// An answer's own path, as an editor or the shell's completion gives it (work/ch05_streams/1_x/answer.cu),
+/// as a case's name.
+std::string name_of_path(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();  // as a shell completes a folder
+    if (path.starts_with("work/")) path.erase(0, 5);
+    if (const std::size_t file = path.rfind("/answer.cu"); file != std::string::npos) path.erase(file);
+    return path;
 }
 
 }  // namespace
@@ -70,14 +58,9 @@ Course Course::find() {
     throw Error("this is not inside the course's repository. Change into it, then try again.");
 }
 
-fs::path Course::build_folder() const {
-    const char* chosen = std::getenv("LAB_BUILD");
-    return root_ / (chosen && *chosen ? chosen : "build");
-}
-
 std::vector<std::string> Course::chapter_ids() const {
     std::vector<std::string> ids;
-    for (const auto& entry : fs::directory_iterator(root_)) {
+    for (const auto& entry : fs::directory_iterator(root())) {
         const std::string name = entry.path().filename().string();
         if (begins_as_chapter(name) && fs::exists(entry.path() / "chapter.toml")) ids.push_back(name);
     }
@@ -87,148 +70,68 @@ std::vector<std::string> Course::chapter_ids() const {
 
 std::vector<Chapter> Course::chapters() const {
     std::vector<Chapter> all;
-    for (const std::string& id : chapter_ids()) all.push_back(read_chapter(root_, id));
+    for (const std::string& id : chapter_ids()) all.push_back(read_chapter(root(), id));
     return all;
 }
 
 Chapter Course::chapter(const std::string& name) const {
-    const std::vector<std::string> ids = chapter_ids();
     std::vector<std::string> short_ids;
-    for (const std::string& id : ids) {
-        const std::string short_id = short_chapter_id(id);
-        const bool by_number =
-            !name.empty() && name.size() <= 2 &&
-            std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); }) &&
-            short_id == fmt::format("ch{:02}", std::stoi(name));
-        if (name == id || name == short_id || by_number ||
-            (name.size() == 3 && name.rfind("ch", 0) == 0 && "ch0" + name.substr(2) == short_id))
-            return read_chapter(root_, id);
-        short_ids.push_back(short_id);
+    for (const std::string& id : chapter_ids()) {
+        short_ids.push_back(short_chapter_id(id));
+        if (name == id || chapter_by_number(name) == short_ids.back()) return read_chapter(root(), id);
     }
-    const std::string near = meant_by(name);
     throw Error(fmt::format("there is no chapter '{}'{}; there are: {}", printable(name),
-                            near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                            join(short_ids, ", ")));
+                            did_you_mean(meant_by(name)), join(short_ids, ", ")));
 }
 
 std::string Course::meant_by(const std::string& name) const {
-    std::vector<std::string> names = chapter_ids();
-    if (begins_as_chapter(name) && name.find_first_not_of("0123456789", 2) == std::string::npos)
-        return one_digit_away(name, names);
-    for (std::size_t i = 0, n = names.size(); i < n; ++i) names.push_back(short_chapter_id(names[i]));
-    std::map<std::string, std::string> exercises;  // "capstone" -> "ch07/capstone"
-    std::vector<std::string> exercise_names;
-    try {
-        for (const Chapter& chapter : chapters())
-            for (const Exercise& e : chapter.exercises) {
-                exercises.emplace(e.name, chapter.short_id + "/" + e.name);
-                exercise_names.push_back(e.name);
-            }
-    } catch (const Error&) {  // of a chapter that is not asked for
+    if (!chapter_by_number(name).empty()) return "";  // nothing is near to a number that there is not
+    std::map<std::string, std::string> meant;         // "capstone" -> "ch07/capstone"
+    for (const std::string& id : chapter_ids()) {
+        meant.emplace(id, id);
+        for (const auto& entry : fs::directory_iterator(root() / id / "exercises")) {
+            const std::string folder = entry.path().filename().string();
+            const std::string exercise = folder.substr(folder.find('_') + 1);
+            meant.emplace(exercise, short_chapter_id(id) + "/" + exercise);
+        }
     }
-    if (const auto at = exercises.find(name); at != exercises.end()) return at->second;
-    const std::string near = nearest(name, names);
-    if (!near.empty()) return near;
-    const std::string exercise = nearest(name, exercise_names);
-    return exercise.empty() ? "" : exercises.at(exercise);
+    std::vector<std::string> names;
+    for (const auto& [known, whole] : meant) names.push_back(known);
+    const std::string near = meant.count(name) ? name : nearest(name, names);
+    return near.empty() ? "" : meant.at(near);
 }
 
 Course::Chosen Course::choose(const std::string& asked) const {
-    // An answer's own path, as an editor or the shell's completion gives it: work/ch05_streams/1_x/answer.cu
-    std::string name = asked;
-    while (name.size() > 1 && name.back() == '/') name.pop_back();  // as a shell completes a folder
-    if (name.rfind("work/", 0) == 0) {
-        name.erase(0, 5);
-        if (const std::size_t file = name.rfind("/answer.cu"); file != std::string::npos) name.erase(file);
-    }
+    const std::string name = name_of_path(asked);
     const std::size_t slash = name.find('/');
     Chosen chosen{chapter(name.substr(0, slash)), nullptr};
     if (slash == std::string::npos) return chosen;
-    const std::string wanted = name.substr(slash + 1);
+    const std::string wanted = name.substr(slash + 1), &of = chosen.chapter.short_id;
+    chosen.part = chosen.chapter.single(wanted);
     std::vector<std::string> names;
-    for (const Exercise& e : chosen.chapter.exercises) {
-        if (wanted == e.name || wanted == std::to_string(e.number) ||
-            wanted == fmt::format("{}_{}", e.number, e.name))
-            chosen.exercise = &e;
+    for (const Case& e : chosen.chapter.exercises) {
+        if (wanted == e.name || wanted == std::to_string(e.number) || wanted == e.folder.filename())
+            chosen.part = &e;
         names.push_back(e.name);
     }
-    if (chosen.exercise) return chosen;
-    const auto& pair = chosen.chapter.pair.programs;
+    if (chosen.part) return chosen;
+    const std::vector<Program>& pair = chosen.chapter.pair.programs;
     for (std::size_t side = 0; side < 2; ++side)
         if (wanted == pair[side].name)
             throw Error(
                 fmt::format("{}/{} is no exercise, but a program of the chapter: ./lab run {} shows it "
                             "beside {}",
-                            chosen.chapter.short_id, wanted, chosen.chapter.short_id, pair[1 - side].name));
-    const std::string near = nearest(wanted, names);
-    throw Error(fmt::format("{} has no exercise '{}'{}; it has: {}", chosen.chapter.short_id,
-                            printable(wanted), near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                            of, wanted, of, pair[1 - side].name));
+    throw Error(fmt::format("{} has no exercise '{}'{}; it has: {}", of, printable(wanted),
+                            did_you_mean(nearest(wanted, names)),
                             names.empty() ? "none" : join(names, ", ")));
 }
 
-bool Course::has_evidence_of(const Program& program) const {
-    return recorded_run(root_, program).has_value();
-}
-
-fs::path Course::evidence_of(const Program& program) const {
-    if (const auto run = recorded_run(root_, program)) return *run;
-    throw Error(
-        fmt::format("no run of {} is recorded below {}. On a machine with a GPU and nsys: ./lab record",
-                    program.source.string(), program.evidence_folder.string()),
-        kNothingCouldRun);
-}
-
-std::vector<std::string> Course::common_flags() const {
-    std::vector<std::string> flags;
-    for (const std::string& line : split(read_file(root_ / "common/nvcc.flags"), '\n'))
-        if (!trim(line).empty()) flags.push_back(trim(line));
-    return flags;
-}
-
-std::string Course::fingerprint_of(const Program& program) const {
-    const std::string flags =
-        join(common_flags(), " ") + " " + join(program.flags, " ") + " -- " + join(program.arguments, " ");
-    // What further tools were asked for is part of the evidence too.
-    const std::string tools =
-        program.sanitizers.empty() && program.ncu_metrics.empty()
-            ? ""
-            : " -- " + join(program.sanitizers, " ") + " " + join(program.check_arguments, " ") + " " +
-                  join(program.ncu_metrics, " ") + (program.ncu_options.empty() ? "" : " -- ") +
-                  join(program.ncu_options, " ");
-    return fingerprint(root_ / program.source, root_, flags + tools + (program.library ? " -- library" : ""));
-}
-
-std::map<std::string, std::string> Course::sources_of(const Program& program) const {
-    std::map<std::string, std::string> texts;
-    for (const auto& entry : fs::directory_iterator(root_ / "common"))
-        if (entry.is_regular_file()) texts[entry.path().filename().string()] = read_file(entry.path());
-    texts[program.source.filename().string()] = read_file(root_ / program.source);
-    return texts;
-}
-
-std::string Course::shown(const fs::path& path) const {
-    const fs::path relative = path.lexically_relative(root_);
-    return relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
-}
-
-std::vector<Program> all_programs(const Course& course, const Chapter& chapter) {
-    std::vector<Program> all(chapter.pair.programs.begin(), chapter.pair.programs.end());
-    for (const Companion& c : chapter.companions) all.push_back(c.program);
-    for (const Exercise& e : chapter.exercises)
-        all.insert(all.end(), e.programs.programs.begin(), e.programs.programs.end());
-    for (const WrongAnswer& wrong : read_wrong_answers(course.root(), chapter)) all.push_back(wrong.program);
+std::vector<Program> all_programs(const Chapter& chapter) {
+    std::vector<Program> all;
+    for (const Case* each : chapter.cases())
+        for (Program& program : each->all_programs()) all.push_back(std::move(program));
     return all;
-}
-
-std::string gpu_folder(const std::string& gpu_name) {
-    std::vector<std::string> words;
-    for (std::string word : split(gpu_name, ' ')) {
-        std::transform(word.begin(), word.end(), word.begin(),
-                       [](unsigned char c) { return std::tolower(c); });
-        std::erase_if(word, [](unsigned char c) { return !std::isalnum(c); });
-        if (!word.empty() && word != "nvidia" && word != "geforce" && word != "tesla") words.push_back(word);
-    }
-    return words.empty() ? "gpu" : join(words, "-");
 }
 
 }  // namespace lab

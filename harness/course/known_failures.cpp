@@ -77,7 +77,7 @@ std::vector<int> numbers(const std::string& version) {
 }  // namespace
 
 KnownFailures KnownFailures::read(const std::filesystem::path& path) {
-    TomlReader toml = TomlReader::parse_file(path);
+    TomlReader toml = TomlReader::parse_file(path, path.string());
     KnownFailures known;
     for (TomlReader& entry : toml.tables("failure")) {
         KnownFailure failure = read_failure(entry);

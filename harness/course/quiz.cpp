@@ -14,10 +14,10 @@
 namespace lab {
 
 QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter, const Question& question) {
-    const Program& program = chapter.program_of(question);
+    const Program program = chapter.program_of(question);
     if (std::optional<Evidence> own = own_live_run(course, program)) {
         // A run here that cannot answer, such as one without samples of the GPU, is no reason not to ask.
-        if (measure(*own, question.sql, question.metric, question.range).value.has_value()) {
+        if (measure(*own, question.query).value.has_value()) {
             const std::string label = source_label(own->provenance(), true);
             return {std::move(*own), true, label, live_evidence_path(course, program)};
         }
@@ -28,7 +28,7 @@ QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter, const Q
 }
 
 double right_answer(const Question& question, const Evidence& evidence) {
-    const Measured measured = measure(evidence, question.sql, question.metric, question.range);
+    const Measured measured = measure(evidence, question.query);
     const double* number = measured.value ? std::get_if<double>(&*measured.value) : nullptr;
     if (!number)
         throw Error(fmt::format("question {} has no answer in this evidence: {}", question.id,

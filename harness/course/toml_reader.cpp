@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -12,80 +10,23 @@
 
 namespace lab {
 
-namespace {
-
-/// Where the text begins: behind the mark of UTF-8, if it has one.
-std::size_t begin_of(std::string_view text) {
-    return text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-}
-
-bool is_beyond_ascii(char c) {
-    return static_cast<unsigned char>(c) >= 0x80;
-}
-
-/// Where the text has a character beyond ASCII that stands in no string and no comment, or first behind a
-/// backslash at the end of a line of a string. TOML forbids the one and nobody needs the other; toml++ up
-/// to 3.4 goes astray over either (its issues 190 and 295).
-std::optional<std::size_t> stray_character(std::string_view text) {
-    const auto beyond_ascii = [&](std::size_t at) { return at < text.size() && is_beyond_ascii(text[at]); };
-    const auto end_of = [&](std::size_t at) { return std::min(at, text.size()); };
-    for (std::size_t i = begin_of(text); i < text.size();) {
-        const char c = text[i];
-        if (beyond_ascii(i)) return i;
-        if (c == '#') {
-            i = end_of(text.find('\n', i));
-        } else if (c != '"' && c != '\'') {
-            ++i;
-        } else {
-            const std::string quotes(3, c);
-            const bool many_lines = text.substr(i, 3) == quotes;
-            for (i += many_lines ? 3 : 1; i < text.size(); ++i) {
-                if (many_lines ? text.substr(i, 3) == quotes : text[i] == c || text[i] == '\n') break;
-                if (text[i] != '\\' || c != '"') continue;
-                const std::size_t next = end_of(text.find_first_not_of(" \t\r\n", ++i));
-                if (next > i && text.substr(i, next - i).find('\n') != std::string_view::npos) {
-                    if (beyond_ascii(next)) return next;
-                    i = next - 1;
-                }
-            }
-            // Two more quotes may end the string itself: """a""""" is a"".
-            const std::size_t behind = text.find_first_not_of(c, end_of(i));
-            i = std::min({end_of(behind), i + (many_lines ? 5 : 1), text.size()});
-        }
-    }
-    return std::nullopt;
-}
-
-/// The text with an x for each byte beyond ASCII. It is TOML if the text is; and where it is, these bytes
-/// stand in strings and comments, where toml++ can deal with them.
-std::string in_ascii(std::string text) {
-    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(begin_of(text));
-    std::replace_if(begin, text.end(), is_beyond_ascii, 'x');
-    return text;
-}
-
-}  // namespace
-
-TomlReader TomlReader::parse_file(const fs::path& path) {
-    const std::string text = read_file(path);
-    if (const auto at = stray_character(text))
-        throw Error(
-            fmt::format("{}:{}: there is a character beyond ASCII outside of a text in quotes", path.string(),
-                        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*at), '\n')));
+TomlReader TomlReader::parse_file(const fs::path& path, const std::string& shown) {
     try {
-        (void)toml::parse(in_ascii(text), path.string());
-        auto root = std::make_shared<const toml::table>(toml::parse(text, path.string()));
-        return TomlReader(path, root, root.get());
+        auto root = std::make_shared<const toml::table>(toml::parse(read_file(path), shown));
+        return TomlReader(shown, root, root.get());
     } catch (const toml::parse_error& problem) {
-        throw Error(
-            fmt::format("{}:{}: {}", path.string(), problem.source().begin.line, problem.description()));
+        throw Error(fmt::format("{}:{}: {}", shown, problem.source().begin.line, problem.description()));
     }
+}
+
+std::string TomlReader::where(const std::string& key) const {
+    const toml::node* at = key.empty() ? nullptr : table_->get(key);
+    return fmt::format("{}:{}", shown_,
+                       std::max<toml::source_index>(1, (at ? at->source() : table_->source()).begin.line));
 }
 
 void TomlReader::fail(const std::string& sentence, const std::string& key) const {
-    const toml::node* at = key.empty() ? nullptr : table_->get(key);
-    const auto line = (at ? at->source() : table_->source()).begin.line;
-    throw Error(fmt::format("{}:{}: {}", path_.string(), line, sentence));
+    throw Error(where(key) + ": " + sentence);
 }
 
 const toml::node& TomlReader::node(const std::string& key, const char* type) {
@@ -119,19 +60,23 @@ std::vector<std::string> TomlReader::texts(const std::string& key) {
     return values;
 }
 
-std::string TomlReader::text_or(const std::string& key, const std::string& otherwise) {
-    return has(key) ? text(key) : otherwise;
+std::string TomlReader::text_or(const std::string& key, const std::string& fallback) {
+    return has(key) ? text(key) : fallback;
 }
 
-bool TomlReader::flag_or(const std::string& key, bool otherwise) {
-    if (!has(key)) return otherwise;
+std::optional<std::string> TomlReader::text_if(const std::string& key) {
+    return has(key) ? std::optional(text(key)) : std::nullopt;
+}
+
+bool TomlReader::flag_or(const std::string& key, bool fallback) {
+    if (!has(key)) return fallback;
     const auto value = node(key, "true or false").value_exact<bool>();
     if (!value) fail(fmt::format("'{}' must be true or false", key), key);
     return *value;
 }
 
-double TomlReader::number_or(const std::string& key, double otherwise) {
-    if (!has(key)) return otherwise;
+double TomlReader::number_or(const std::string& key, double fallback) {
+    if (!has(key)) return fallback;
     const auto value = node(key, "a number").value<double>();
     if (!value) fail(fmt::format("'{}' must be a number", key), key);
     return *value;
@@ -148,8 +93,26 @@ std::vector<TomlReader> TomlReader::tables(const std::string& key) {
     if (!array) fail(fmt::format("'{}' must be written as [[{}]]", key, key), key);
     for (const toml::node& element : *array) {
         if (!element.is_table()) fail(fmt::format("'{}' must be written as [[{}]]", key, key), key);
-        readers.push_back(TomlReader(path_, root_, element.as_table()));
+        readers.push_back(TomlReader(shown_, root_, element.as_table()));
     }
+    return readers;
+}
+
+std::vector<std::pair<std::string, TomlReader>> TomlReader::named_tables(const std::string& key) {
+    std::vector<std::pair<std::string, TomlReader>> readers;
+    if (!has(key)) return readers;
+    const toml::table* table = node(key, "a table of tables").as_table();
+    if (!table) fail(fmt::format("'{}' must be written as [{}]", key, key), key);
+    for (const auto& [name, element] : *table) {
+        if (!element.is_table())
+            fail(fmt::format("'{}' in [{}] must be a table: {} = {{ says = ..., sql = ... }}", name.str(),
+                             key, name.str()),
+                 key);
+        readers.emplace_back(std::string(name.str()), TomlReader(shown_, root_, element.as_table()));
+    }
+    std::stable_sort(readers.begin(), readers.end(), [](const auto& a, const auto& b) {
+        return a.second.table_->source().begin.line < b.second.table_->source().begin.line;
+    });
     return readers;
 }
 

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #define TOML_HEADER_ONLY 1
@@ -16,8 +18,9 @@ namespace lab {
 /// A table, and which of its keys were read.
 class TomlReader {
   public:
-    /// Parses a file; an Error names the file, the line and what is wrong there.
-    [[nodiscard]] static TomlReader parse_file(const std::filesystem::path& path);
+    /// Parses a file; an Error names the file, the line and what is wrong there. `shown` is its name in
+    /// errors.
+    [[nodiscard]] static TomlReader parse_file(const std::filesystem::path& path, const std::string& shown);
 
     [[nodiscard]] bool has(const std::string& key) const { return table_->contains(key); }
 
@@ -26,28 +29,35 @@ class TomlReader {
     [[nodiscard]] int64_t integer(const std::string& key);
     [[nodiscard]] std::vector<std::string> texts(const std::string& key);
 
-    /// The same, or `otherwise` if the key is missing.
-    [[nodiscard]] std::string text_or(const std::string& key, const std::string& otherwise);
-    [[nodiscard]] bool flag_or(const std::string& key, bool otherwise);
-    [[nodiscard]] double number_or(const std::string& key, double otherwise);
+    /// The same, or `fallback` if the key is missing.
+    [[nodiscard]] std::string text_or(const std::string& key, const std::string& fallback);
+    [[nodiscard]] std::optional<std::string> text_if(const std::string& key);
+    [[nodiscard]] bool flag_or(const std::string& key, bool fallback);
+    [[nodiscard]] double number_or(const std::string& key, double fallback);
     [[nodiscard]] std::vector<std::string> texts_or_none(const std::string& key);
 
     /// The tables of an array such as [[finding]]; none if it is absent.
     [[nodiscard]] std::vector<TomlReader> tables(const std::string& key);
 
+    /// The tables in a table such as [shown], by name, in the order of the file; none if it is absent.
+    [[nodiscard]] std::vector<std::pair<std::string, TomlReader>> named_tables(const std::string& key);
+
     /// Throws if a key was never read: it is misspelt, or belongs elsewhere.
     void expect_all_read() const;
 
-    /// An Error that begins with the file and the line of this table, or of one of its keys.
+    /// The file and the line of this table, or of one of its keys: "ch05_streams/case.toml:12".
+    [[nodiscard]] std::string where(const std::string& key = "") const;
+
+    /// An Error that begins with where().
     [[noreturn]] void fail(const std::string& sentence, const std::string& key = "") const;
 
   private:
-    TomlReader(std::filesystem::path path, std::shared_ptr<const toml::table> root, const toml::table* table)
-        : path_(std::move(path)), root_(std::move(root)), table_(table) {}
+    TomlReader(std::string shown, std::shared_ptr<const toml::table> root, const toml::table* table)
+        : shown_(std::move(shown)), root_(std::move(root)), table_(table) {}
 
     const toml::node& node(const std::string& key, const char* type);
 
-    std::filesystem::path path_;
+    std::string shown_;
     std::shared_ptr<const toml::table> root_;  ///< keeps the parsed file alive
     const toml::table* table_;
     std::set<std::string> read_;

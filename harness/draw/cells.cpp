@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/utf8.h"
+#include "core/text.h"
 #include "draw/palette.h"
 
 namespace lab {
@@ -42,12 +42,11 @@ int TimeScale::cell_of(int64_t ns) const {
     return static_cast<int>(std::clamp(std::floor(cell), 0.0, static_cast<double>(cells - 1)));
 }
 
-Cells work_cells(const std::vector<Box>& boxes, const std::vector<int>& paints, const TimeScale& scale,
-                 int64_t end_ns) {
+Cells work_cells(const std::vector<Box>& boxes, const TimeScale& scale, int64_t end_ns) {
     std::vector<std::array<double, kPaints>> ns_of(static_cast<std::size_t>(scale.cells));
-    for (std::size_t i = 0; i < boxes.size(); ++i)
-        for_each_cell(boxes[i].begin_ns, boxes[i].end_ns, scale, [&](int cell, double ns) {
-            ns_of[static_cast<std::size_t>(cell)][static_cast<std::size_t>(paints[i])] += ns;
+    for (const Box& box : boxes)
+        for_each_cell(box.begin_ns, box.end_ns, scale, [&](int cell, double ns) {
+            ns_of[static_cast<std::size_t>(cell)][static_cast<std::size_t>(box.paint)] += ns;
         });
     Cells cells(ns_of.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -73,9 +72,8 @@ Cells range_cells(const std::vector<Box>& boxes, int lane, const TimeScale& scal
     Cells cells(static_cast<std::size_t>(scale.cells));
     for (const Box& box : boxes) {
         if (box.lane != lane) continue;
-        const bool waits = box.kind == Box::Kind::api_sync;
-        const bool calls = box.kind == Box::Kind::api_call;
-        const Look& look = look_of(waits ? kPaintWait : calls ? kPaintCall : kPaintRange);
+        const bool waits = box.paint == kPaintWait;
+        const Look& look = look_of(box.paint);
         const int first = scale.cell_of(box.begin_ns);
         const int last = std::max(first, scale.cell_of(std::max(box.begin_ns, box.end_ns - 1)));
         const auto put = [&](int cell, const std::string& glyph) {
@@ -85,11 +83,8 @@ Cells range_cells(const std::vector<Box>& boxes, int lane, const TimeScale& scal
         put(first, last == first ? "│" : waits ? "╞" : "├");
         if (last > first) put(last, waits ? "╡" : "┤");
         if (last - first < 5) continue;
-        int cell = first + 1;
-        for (const char32_t c : decode_utf8(fit_columns(box.name, last - first - 1))) {
-            put(cell++, encode_utf8({&c, 1}));
-            if (columns_of(c) == 2) put(cell++, "");
-        }
+        const auto begin = static_cast<std::size_t>(first) + 1, end = static_cast<std::size_t>(last);
+        write(cells, begin, shorten(box.name, end - begin), look.terminal);
     }
     return cells;
 }
@@ -104,6 +99,18 @@ Cells idle_cells(const Intervals& idle, const TimeScale& scale) {
         if (ns_of[i] >= scale.ns_per_cell / 16)
             cells[i] = {step(kBars, ns_of[i] / scale.ns_per_cell), look_of(kPaintIdle).terminal};
     return cells;
+}
+
+void write(Cells& cells, std::size_t at, std::string_view words, int colour) {
+    for (const char32_t character : decode_utf8(words)) {
+        const std::string glyph = encode_utf8({&character, 1});
+        const int columns = columns_of(character);
+        if (columns == 0 && at > 0)
+            cells[at - 1].glyph += glyph;
+        else
+            cells[at++] = {glyph, colour};
+        if (columns == 2) cells[at++] = {"", colour};
+    }
 }
 
 std::string to_text(const Cells& cells, bool colour) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "draw/timeline.h"
@@ -28,14 +29,16 @@ struct TimeScale {
 
 /// What filled most of each cell. Kernels grow from a light shade to a full block with their share of the
 /// cell; where `end_ns` has not come yet and nothing runs there is a dot.
-[[nodiscard]] Cells work_cells(const std::vector<Box>& boxes, const std::vector<int>& paints,
-                               const TimeScale& scale, int64_t end_ns);
+[[nodiscard]] Cells work_cells(const std::vector<Box>& boxes, const TimeScale& scale, int64_t end_ns);
 
 /// Ranges and waits of one lane, as lines with their names where they fit.
 [[nodiscard]] Cells range_cells(const std::vector<Box>& boxes, int lane, const TimeScale& scale);
 
 /// How much of each cell was idle, from a low bar to a full block.
 [[nodiscard]] Cells idle_cells(const Intervals& idle, const TimeScale& scale);
+
+/// Writes `words` into the cells from `at` on, in which they fit.
+void write(Cells& cells, std::size_t at, std::string_view words, int colour = -1);
 
 /// The cells as text.
 [[nodiscard]] std::string to_text(const Cells& cells, bool colour);

@@ -22,8 +22,7 @@ class ThinBoxes {
   public:
     explicit ThinBoxes(double thin_ns) : thin_ns_(thin_ns) {}
 
-    void add(const Painted& thin) {
-        const Box& box = *thin.box;
+    void add(const Box& box) {
         const int64_t ns = box.end_ns - box.begin_ns;
         if (piece_.boxes == 0) {
             piece_.first = &box;
@@ -36,7 +35,7 @@ class ThinBoxes {
         covered_ns_ += ns + between_ns_;
         between_ns_ = 0;
         ++piece_.boxes;
-        owed_ns_[static_cast<std::size_t>(thin.paint)] += std::max<int64_t>(ns, 1);
+        owed_ns_[static_cast<std::size_t>(box.paint)] += std::max<int64_t>(ns, 1);
         if (static_cast<double>(piece_.end_ns - piece_.begin_ns) >= kPieceWidths * thin_ns_) close_piece();
     }
 
@@ -93,27 +92,27 @@ class ThinBoxes {
 
 }  // namespace
 
-std::vector<Mark> marks_of(const std::vector<Painted>& lane, double thin_ns) {
+std::vector<Mark> marks_of(const std::vector<const Box*>& lane, double thin_ns) {
     ThinBoxes thin(thin_ns);
     std::vector<Mark> wide;
     int64_t last_end_ns = 0;
-    for (const Painted& painted : lane) {
-        const Box& box = *painted.box;
+    for (const Box* const at : lane) {
+        const Box& box = *at;
         const int64_t ns = box.end_ns - box.begin_ns;
         if (static_cast<double>(box.begin_ns - last_end_ns) >= thin_ns) thin.gap();
         last_end_ns = box.end_ns;
         if (static_cast<double>(ns) < thin_ns) {
-            thin.add(painted);
+            thin.add(box);
         } else {
             // What is drawn below a wide box shows beside one that does not fill its lane.
-            const bool hides = look_of(painted.paint).height == 1;
+            const bool hides = look_of(box.paint).height == 1;
             if (hides && static_cast<double>(ns) < kPieceWidths * thin_ns)
                 thin.pass(box);
             else
                 thin.gap();
             wide.push_back({.begin_ns = box.begin_ns,
                             .end_ns = box.end_ns,
-                            .paint = painted.paint,
+                            .paint = box.paint,
                             .boxes_ns = ns,
                             .first = &box});
         }

@@ -9,12 +9,6 @@
 
 namespace lab {
 
-/// A box with its paint.
-struct Painted {
-    const Box* box = nullptr;
-    int paint = 0;
-};
-
 /// What is drawn as one rectangle: a box, or several thin ones.
 struct Mark {
     int64_t begin_ns = 0, end_ns = 0;
@@ -32,7 +26,7 @@ struct Mark {
 /// Boxes shorter than `thin_ns` with no gap of that size between them are drawn together. Where they are of
 /// different paints, short pieces take turns so that each paint keeps its share of the time. The number of
 /// marks is bounded by the length of the lane over `thin_ns`, however many boxes there are.
-[[nodiscard]] std::vector<Mark> marks_of(const std::vector<Painted>& lane, double thin_ns);
+[[nodiscard]] std::vector<Mark> marks_of(const std::vector<const Box*>& lane, double thin_ns);
 
 /// Hover text: that of the box, or how many there are and what they took.
 [[nodiscard]] std::string hover_of(const Mark& mark);

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <map>
+#include <set>
+#include <string_view>
 
 namespace lab {
 
@@ -27,115 +27,25 @@ const Look& look_of(int paint) {
     return kLooks[static_cast<std::size_t>(paint)];
 }
 
-void order_by_colour(std::vector<KernelTime>& kernels) {
-    std::sort(kernels.begin(), kernels.end(), [](const KernelTime& a, const KernelTime& b) {
-        return a.ns != b.ns ? a.ns > b.ns : a.name < b.name;
-    });
-}
-
-int SharedColours::paint(std::size_t timeline, const Box& box) const {
-    switch (box.kind) {
-        case Box::Kind::kernel:
-            return std::min<int>(index[timeline][static_cast<std::size_t>(box.colour_index)],
-                                 kPaintOtherKernels);
-        case Box::Kind::copy_h2d:
-            return kPaintToDevice;
-        case Box::Kind::copy_d2h:
-            return kPaintToHost;
-        case Box::Kind::copy_other:
-            return kPaintOtherCopy;
-        case Box::Kind::set:
-            return kPaintSet;
-        case Box::Kind::range:
-            return kPaintRange;
-        case Box::Kind::api_call:
-            return kPaintCall;
-        case Box::Kind::api_sync:
-            break;
-    }
-    return kPaintWait;
-}
-
-namespace {
-
-/// The kernels of a timeline by its colour index.
-std::vector<KernelTime> kernels_of(const Timeline& timeline) {
-    std::vector<KernelTime> kernels;
-    for (const TimelineRow& row : timeline.rows)
-        for (const Box& box : row.boxes) {
-            if (box.kind != Box::Kind::kernel) continue;
-            const auto colour = static_cast<std::size_t>(box.colour_index);
-            if (colour >= kernels.size()) kernels.resize(colour + 1);
-            if (kernels[colour].name.empty()) kernels[colour].name = box.name;
-            kernels[colour].ns += box.end_ns - box.begin_ns;
-        }
-    return kernels;
-}
-
-}  // namespace
-
-SharedColours share_colours(std::span<const Timeline> timelines) {
-    std::vector<std::vector<KernelTime>> kernels;
-    std::map<std::string, int64_t> ns_of;
-    for (const Timeline& timeline : timelines) {
-        kernels.push_back(kernels_of(timeline));
-        for (const KernelTime& kernel : kernels.back())
-            if (!kernel.name.empty() || kernel.ns > 0) ns_of[kernel.name] += kernel.ns;
-    }
-    std::vector<KernelTime> all;
-    for (const auto& [name, ns] : ns_of) all.push_back({name, ns});
-    order_by_colour(all);
-
-    SharedColours shared;
-    std::map<std::string, int> index_of;
-    for (const KernelTime& kernel : all) {
-        index_of[kernel.name] = static_cast<int>(shared.names.size());
-        shared.names.push_back(kernel.name);
-    }
-    for (const auto& of_timeline : kernels) {
-        shared.index.emplace_back();
-        for (const KernelTime& kernel : of_timeline) shared.index.back().push_back(index_of[kernel.name]);
-    }
-    return shared;
-}
-
-SharedColours own_colours(const Timeline& timeline) {
-    SharedColours own;
-    own.index.emplace_back();
-    for (const KernelTime& kernel : kernels_of(timeline)) {
-        own.index.back().push_back(static_cast<int>(own.names.size()));
-        own.names.push_back(kernel.name);
-    }
-    return own;
-}
-
-void align_colours(std::vector<Timeline>& timelines) {
-    const SharedColours shared = share_colours(timelines);
-    for (std::size_t i = 0; i < timelines.size(); ++i)
-        for (TimelineRow& row : timelines[i].rows)
-            for (Box& box : row.boxes)
-                if (box.kind == Box::Kind::kernel)
-                    box.colour_index = shared.index[i][static_cast<std::size_t>(box.colour_index)];
-}
-
-std::vector<LegendEntry> legend_of(std::span<const Timeline> timelines, const SharedColours& colours) {
+std::vector<LegendEntry> legend_of(std::span<const Timeline> timelines) {
     std::array<bool, kPaints> used{};
-    for (std::size_t i = 0; i < timelines.size(); ++i) {
-        for (const TimelineRow& row : timelines[i].rows)
-            for (const Box& box : row.boxes) used[static_cast<std::size_t>(colours.paint(i, box))] = true;
-        if (!timelines[i].idle.empty()) used[kPaintIdle] = true;
+    std::array<std::set<std::string_view>, kPaintOtherKernels + 1> kernels;  // their names, by paint
+    for (const Timeline& timeline : timelines) {
+        for (const TimelineRow& row : timeline.rows)
+            for (const Box& box : row.boxes) {
+                used[static_cast<std::size_t>(box.paint)] = true;
+                if (box.is_kernel()) kernels[static_cast<std::size_t>(box.paint)].insert(box.name);
+            }
+        if (!timeline.idle.empty()) used[kPaintIdle] = true;
     }
-    std::vector<std::string> others;
-    for (std::size_t i = kOwnColours; i < colours.names.size(); ++i)
-        if (!colours.names[i].empty()) others.push_back(colours.names[i]);
     std::vector<LegendEntry> legend;
     for (int paint = 0; paint < kPaints; ++paint) {
         if (!used[static_cast<std::size_t>(paint)]) continue;
-        legend.push_back(
-            {paint, paint < kOwnColours ? colours.names[static_cast<std::size_t>(paint)]
-                    : paint == kPaintOtherKernels
-                        ? others.size() == 1 ? others[0] : fmt::format("{} other kernels", others.size())
-                        : look_of(paint).says});
+        legend.push_back({paint, look_of(paint).says});
+        if (paint > kPaintOtherKernels) continue;
+        const auto& names = kernels[static_cast<std::size_t>(paint)];
+        legend.back().text =
+            names.size() == 1 ? std::string(*names.begin()) : fmt::format("{} other kernels", names.size());
     }
     return legend;
 }

@@ -4,17 +4,11 @@
 #include <optional>
 #include <string>
 
-#include "draw/palette.h"
 #include "draw/timeline.h"
 
 namespace lab {
 
-/// Where time lies in the figure.
-struct PlotArea {
-    double left_px = 0;    ///< time 0
-    double px_per_ns = 0;  ///< the same for all timelines of a figure
-    double label_px = 0;   ///< where the names of the rows begin
-};
+constexpr double kPlotLeft = 228;  ///< px; where a timeline begins, with the names of its rows to the left
 
 /// Pixels that the rows of a timeline take, the strip of idle time at the bottom included.
 [[nodiscard]] double rows_height(const Timeline& timeline);
@@ -25,10 +19,8 @@ struct PlotArea {
 /// The attribute of an element; "" for an opaque one.
 [[nodiscard]] std::string opacity_attribute(double opacity);
 
-/// Appends the rows below `top_px`. `which` is the number of the timeline in `colours`. Returns the first
-/// paint in which boxes were drawn as one, and pale for the gaps between them, if there is one: what a legend
-/// has to explain.
-std::optional<int> append_rows(std::string& svg, const Timeline& timeline, std::size_t which,
-                               const SharedColours& colours, const PlotArea& plot, double top_px);
+/// Appends the rows below `top_px`. Returns the first paint in which boxes were drawn as one, and pale for
+/// the gaps between them, if there is one: what a legend has to explain.
+std::optional<int> append_rows(std::string& svg, const Timeline& timeline, double px_per_ns, double top_px);
 
 }  // namespace lab

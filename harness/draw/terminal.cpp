@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "core/utf8.h"
 #include "draw/axis.h"
 #include "draw/cells.h"
 #include "draw/palette.h"
@@ -15,18 +14,15 @@ namespace lab {
 namespace {
 
 constexpr const char* kIdleName = "GPU idle";
-constexpr int kMostLanes = 4;  ///< of one row of ranges
+constexpr int kMostTerminalLanes = 4;  ///< of one row of ranges
 
 class Page {
   public:
     Page(const Timeline& timeline, int columns, bool colour, int64_t scale_span_ns)
-        : timeline_(timeline),
-          colours_(own_colours(timeline)),
-          columns_(std::max(1, columns)),
-          colour_(colour) {
-        label_columns_ = columns_of(std::string_view(kIdleName));
+        : timeline_(timeline), columns_(std::max(1, columns)), colour_(colour) {
+        label_columns_ = static_cast<int>(display_width(kIdleName));
         for (const TimelineRow& row : timeline.rows)
-            label_columns_ = std::max(label_columns_, columns_of(row.short_name));
+            label_columns_ = std::max(label_columns_, static_cast<int>(display_width(row.short_name)));
         label_columns_ = std::min(label_columns_, columns_ / 3);
         scale_.begin_ns = timeline.begin_ns;
         scale_.cells = std::max(1, columns_ - label_columns_ - 1);
@@ -37,8 +33,8 @@ class Page {
     std::string print() {
         const std::string& title = timeline_.options.title;
         const std::string duration = format_ns(static_cast<double>(timeline_.span_ns()));
-        plain(one_line(title.empty() ? duration : fmt::format("{}: {}", title, duration)));
-        if (!timeline_.options.label.empty()) plain(one_line(timeline_.options.label));
+        plain(printable(title.empty() ? duration : fmt::format("{}: {}", title, duration)));
+        if (!timeline_.options.label.empty()) plain(printable(timeline_.options.label));
         if (timeline_.span_ns() <= 0) {
             plain("No GPU work and no NVTX range in this capture.");
             return text_;
@@ -51,31 +47,23 @@ class Page {
     }
 
   private:
-    void plain(std::string_view words) { text_ += fit_columns(words, columns_) + "\n"; }
+    void plain(std::string_view words) { text_ += shorten(words, columns_) + "\n"; }
 
     void line(const std::string& label, const Cells& cells) {
-        const std::string fitted = fit_columns(label, label_columns_);
-        const auto blanks = static_cast<std::size_t>(label_columns_ - columns_of(std::string_view(fitted)));
+        const std::string fitted = shorten(label, label_columns_);
+        const std::size_t blanks = static_cast<std::size_t>(label_columns_) - display_width(fitted);
         std::string drawn = fitted + std::string(blanks, ' ');
         if (columns_ > label_columns_ + 1) drawn += " " + to_text(cells, colour_);
         text_ += drawn.erase(drawn.find_last_not_of(' ') + 1) + "\n";
     }
 
     void print_row(const TimelineRow& row) {
-        const Box::Kind kind = row.boxes.empty() ? Box::Kind::kernel : row.boxes.front().kind;
-        const bool is_host =
-            kind == Box::Kind::range || kind == Box::Kind::api_sync || kind == Box::Kind::api_call;
-        if (!is_host) {
-            std::vector<int> paints;
-            paints.reserve(row.boxes.size());
-            for (const Box& box : row.boxes) paints.push_back(colours_.paint(0, box));
-            line(row.short_name, work_cells(row.boxes, paints, scale_, timeline_.end_ns));
-            return;
-        }
-        for (int lane = 0; lane < std::min(row.lanes, kMostLanes); ++lane)
+        if (row.boxes.empty() || row.boxes.front().paint < kPaintRange)
+            return line(row.short_name, work_cells(row.boxes, scale_, timeline_.end_ns));
+        for (int lane = 0; lane < std::min(row.lanes, kMostTerminalLanes); ++lane)
             line(lane == 0 ? row.short_name : "", range_cells(row.boxes, lane, scale_));
-        if (row.lanes > kMostLanes)
-            plain(fmt::format("{} of {} lanes of {}", kMostLanes, row.lanes, row.name));
+        if (row.lanes > kMostTerminalLanes)
+            plain(fmt::format("{} of {} lanes of {}", kMostTerminalLanes, row.lanes, row.name));
     }
 
     void print_axis() {
@@ -84,13 +72,11 @@ class Page {
         for (const Tick& tick :
              axis_ticks(span_ns_, std::max(1, scale_.cells / 9), timeline_.begin_ns - timeline_.origin_ns)) {
             const int cell = scale_.cell_of(timeline_.begin_ns + tick.ns);
-            const int width = columns_of(std::string_view(tick.label));
+            const int width = static_cast<int>(display_width(tick.label));
             marks[static_cast<std::size_t>(cell)] = {"┴"};
             if (cell < free_from || cell + width > scale_.cells) continue;
-            int at = cell;
-            for (const char32_t c : decode_utf8(tick.label))
-                labels[static_cast<std::size_t>(at++)] = {encode_utf8({&c, 1})};
-            free_from = at + 1;
+            write(labels, static_cast<std::size_t>(cell), tick.label);
+            free_from = cell + width + 1;
         }
         line("", marks);
         line("", labels);
@@ -98,7 +84,7 @@ class Page {
 
     /// What the glyphs stand for. Without colour all kernels look alike.
     std::vector<LegendEntry> legend() const {
-        std::vector<LegendEntry> entries = legend_of({&timeline_, 1}, colours_);
+        std::vector<LegendEntry> entries = legend_of({&timeline_, 1});
         for (LegendEntry& entry : entries)
             if (entry.paint == kPaintIdle) entry.text = idle_words(timeline_);
         const auto is_kernel = [](const LegendEntry& e) { return e.paint <= kPaintOtherKernels; };
@@ -116,8 +102,8 @@ class Page {
         int used = 0;
         for (const LegendEntry& entry : legend()) {
             const Look& look = look_of(entry.paint);
-            const std::string what = fit_columns(entry.text, columns_ - 2);
-            const int width = 2 + columns_of(std::string_view(what));
+            const std::string what = shorten(entry.text, columns_ - 2);
+            const int width = 2 + static_cast<int>(display_width(what));
             const bool fits = used == 0 || used + 3 + width <= columns_;
             words += used == 0 ? "" : fits ? "   " : "\n";
             used = (used == 0 || !fits ? 0 : used + 3) + width;
@@ -128,7 +114,6 @@ class Page {
     }
 
     const Timeline& timeline_;
-    SharedColours colours_;
     int columns_;
     bool colour_;
     int label_columns_ = 0;

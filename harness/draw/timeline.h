@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,21 +18,36 @@ struct TimelineOptions {
     std::string label;                 ///< where the numbers are from: "recorded · NVIDIA H200, driver ..."
     std::optional<std::string> range;  ///< NVTX range to zoom to: only GPU work launched in it is shown
     bool projected = false;            ///< a row of the NVTX ranges as the GPU saw them, too
-    std::optional<int64_t> from_ns = {};    ///< only from here on, counted from the whole picture's left edge
-    std::optional<int64_t> to_ns = {};      ///< and only up to here
-    std::set<std::string> long_calls = {};  ///< calls to be drawn however short they are
+    std::optional<int64_t> from_ns = {};  ///< only from here on, counted from the whole picture's left edge
+    std::optional<int64_t> to_ns = {};    ///< and only up to here
+};
+
+/// So many kernel names can have a colour of their own.
+constexpr int kOwnColours = 4;
+
+/// What a box is painted as. The first kOwnColours are kernels, each of one name.
+enum Paint {
+    kPaintOtherKernels = kOwnColours,
+    kPaintToDevice,
+    kPaintToHost,
+    kPaintOtherCopy,
+    kPaintSet,
+    kPaintRange,
+    kPaintWait,
+    kPaintCall,
+    kPaintIdle,
+    kPaints
 };
 
 /// Something that took time. Times are ns on the clock of the capture, cut to the window of the timeline.
 struct Box {
-    enum class Kind { kernel, copy_h2d, copy_d2h, copy_other, set, range, api_sync, api_call };
-
     int64_t begin_ns = 0, end_ns = 0;
-    Kind kind = Kind::kernel;
-    int colour_index = 0;  ///< one per distinct kernel name, see build_timeline; 0 for all but kernels
-    int lane = 0;          ///< boxes of one row that overlap are in different lanes
-    std::string name;      ///< short, to write into the box
-    std::string hover;     ///< one line with all there is to know
+    int paint = 0;
+    int lane = 0;       ///< boxes of one row that overlap are in different lanes
+    std::string name;   ///< short, to write into the box
+    std::string hover;  ///< one line with all there is to know
+
+    [[nodiscard]] bool is_kernel() const { return paint <= kPaintOtherKernels; }
 };
 
 /// Boxes on one or more lines.
@@ -56,9 +70,6 @@ struct Timeline {
     [[nodiscard]] int64_t span_ns() const { return end_ns - begin_ns; }
 };
 
-/// So many kernel names can have a colour of their own.
-constexpr int kOwnColours = 4;
-
 /// Rows from top to bottom: NVTX ranges by host thread, if asked for their projection on the GPU (from the
 /// first start to the last end of the work that was launched in them), host calls that wait for the GPU,
 /// other calls of which all of one name take a noticeable part of the window, streams with work, and for
@@ -69,11 +80,11 @@ constexpr int kOwnColours = 4;
 /// A call waits for the GPU if it is a synchronisation, or a copy that had begun on the GPU before the call
 /// returned: a blocking one, or of pageable memory, for which an asynchronous call waits, too.
 ///
-/// Colour indices go to the kernels by their time, most first; the first kOwnColours have a colour each.
+/// The first kOwnColours paints go to the kernels by the time of all that have one name, most first.
 [[nodiscard]] Timeline build_timeline(const Trace& trace, const TimelineOptions& options);
 
-/// The timelines of several programs, for one picture: a call that is long enough to be drawn in one is drawn
-/// in all.
+/// The timelines of several programs, for one picture: one name has one paint in all of them, and a call that
+/// is long enough to be drawn in one is drawn in all.
 [[nodiscard]] std::vector<Timeline> build_timelines(
     const std::vector<std::pair<const Trace*, TimelineOptions>>& programs);
 

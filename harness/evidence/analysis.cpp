@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "core/error.h"
-#include "evidence/range_selection.h"
+#include "evidence/launches.h"
 
 namespace lab {
 
@@ -43,39 +43,18 @@ void choose_device(const Trace& trace, Analysis& a) {
     }
 }
 
-/// Finds when the call that launched a piece of work began.
-class LaunchTimes {
-  public:
-    explicit LaunchTimes(const std::vector<ApiCall>& calls) {
-        by_key_.reserve(calls.size());
-        for (const ApiCall& call : calls) by_key_.push_back({call.process, call.correlation, call.start_ns});
-        if (!std::is_sorted(by_key_.begin(), by_key_.end())) std::sort(by_key_.begin(), by_key_.end());
-    }
-    [[nodiscard]] std::optional<int64_t> of(int64_t process, int64_t correlation) const {
-        const auto at =
-            std::lower_bound(by_key_.begin(), by_key_.end(), Entry{process, correlation, INT64_MIN});
-        if (at == by_key_.end() || std::get<0>(*at) != process || std::get<1>(*at) != correlation)
-            return std::nullopt;
-        return std::get<2>(*at);
-    }
-
-  private:
-    using Entry = std::tuple<int64_t, int64_t, int64_t>;
-    std::vector<Entry> by_key_;
-};
-
 struct GpuWork {
-    int64_t start_ns, end_ns, process, correlation;
+    int64_t start_ns, end_ns, call;
 };
 
 std::vector<GpuWork> all_work(const Trace& trace, int64_t device) {
     std::vector<GpuWork> work;
     work.reserve(trace.kernels.size() + trace.copies.size());
     for (const Kernel& k : trace.kernels)
-        if (k.device == device) work.push_back({k.start_ns, k.end_ns, k.process, k.correlation});
+        if (k.device == device) work.push_back({k.start_ns, k.end_ns, k.call});
     const auto middle = static_cast<std::ptrdiff_t>(work.size());
     for (const Copy& c : trace.copies)
-        if (c.device == device) work.push_back({c.start_ns, c.end_ns, c.process, c.correlation});
+        if (c.device == device) work.push_back({c.start_ns, c.end_ns, c.call});
     std::inplace_merge(work.begin(), work.begin() + middle, work.end(),
                        [](const GpuWork& x, const GpuWork& y) { return x.start_ns < y.start_ns; });
     return work;
@@ -86,7 +65,6 @@ std::vector<GpuWork> all_work(const Trace& trace, int64_t device) {
 IdleByCause idle_by_cause(const std::vector<GpuWork>& work, const std::vector<ApiCall>& calls,
                           const Intervals& windows) {
     IdleByCause idle;
-    const LaunchTimes launches(calls);
     std::size_t window = 0;
     int64_t busy_until = 0;
     for (std::size_t i = 0; i < work.size(); ++i) {
@@ -95,8 +73,7 @@ IdleByCause idle_by_cause(const std::vector<GpuWork>& work, const std::vector<Ap
         const bool inside = i > 0 && window < windows.size() && busy_until >= windows[window].begin;
         if (inside && next.start_ns > busy_until) {
             const int64_t gap_ns = next.start_ns - busy_until;
-            const auto launched = launches.of(next.process, next.correlation);
-            if (launched && *launched > busy_until)
+            if (next.call >= 0 && calls[static_cast<std::size_t>(next.call)].start_ns > busy_until)
                 idle.host_wait_ns += gap_ns;
             else if (gap_ns < kKernelWaitLimit_ns)
                 idle.kernel_wait_ns += gap_ns;
@@ -287,10 +264,10 @@ std::optional<double> Analysis::kernel_concurrency() const {
 
 Analysis analyse(const Trace& trace, const std::optional<std::string>& range) {
     if (!range) return analyse_selected(trace, nullptr);
-    const RangeSelection selection = select_range(trace, *range);
-    Analysis a = analyse_selected(selection.trace, &selection.windows);
+    const RangePart part = select_range(trace, *range);
+    Analysis a = analyse_selected(part.trace, &part.windows);
     a.range = range;
-    a.range_ns = total(selection.host);
+    a.range_ns = total(part.host);
     return a;
 }
 

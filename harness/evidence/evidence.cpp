@@ -2,9 +2,7 @@
 
 #include "core/files.h"
 #include "core/text.h"
-#include "evidence/output_views.h"
-#include "evidence/trace_reader.h"
-#include "evidence/views.h"
+#include "evidence/schema.h"
 
 namespace lab {
 
@@ -23,17 +21,19 @@ std::string source_label(const Provenance& provenance, bool live) {
                                     {"compute-sanitizer", "compute-sanitizer "}})
         if (!value(key).empty()) parts.push_back(name + value(key));
     if (!value("date").empty()) parts.push_back(value("date").substr(0, 10));
-    return printable((live ? "live · " : "recorded · ") + join(parts, ", "));
+    const char* const stale = value("stale").empty() ? "" : " · stale: the program has changed since";
+    return printable((live ? "live · " : "recorded · ") + join(parts, ", ") + stale);
 }
 
 Evidence Evidence::open(const fs::path& path) {
     Evidence evidence(Database::open_untrusted(path));
-    const Database& database = evidence.database_;
+    const Database& database = evidence.database();
     if (database.has_table("PROVENANCE"))
         for (Statement row = database.prepare("SELECT key, value FROM main.PROVENANCE"); row.next();)
             evidence.provenance_[row.text(0)] = row.text(1);
-    evidence.has_trace_ = evidence.provenance_.empty() || evidence.was_run("nsys");
-    if (evidence.has_trace_) create_views(database);
+    if (evidence.provenance_.empty() || evidence.was_run("nsys"))
+        evidence.capture_ = std::make_unique<Capture>(database);
+
     create_output_views(database);
     return evidence;
 }
@@ -48,26 +48,21 @@ const Evidence* Evidence::recording(const std::string& name) const {
     return at == recordings_.end() ? nullptr : at->second.get();
 }
 
-const Trace& Evidence::trace() const {
-    if (!trace_) trace_ = read_trace(database_);
-    return *trace_;
-}
-
 bool Evidence::captured_nothing() const {
-    return database_.has_table("NSYS_RUN") &&
-           database_.prepare("SELECT 1 FROM main.NSYS_RUN WHERE reports = 0").next();
+    return database_->has_table("NSYS_RUN") &&
+           database_->prepare("SELECT 1 FROM main.NSYS_RUN WHERE reports = 0").next();
 }
 
 std::optional<int> Evidence::exit_code() const {
-    if (!database_.has_table("PROGRAM")) return std::nullopt;
-    Statement row = database_.prepare("SELECT exit_code FROM main.PROGRAM");
+    if (!database_->has_table("PROGRAM")) return std::nullopt;
+    Statement row = database_->prepare("SELECT exit_code FROM main.PROGRAM");
     if (!row.next()) return std::nullopt;
     return static_cast<int>(row.integer(0));
 }
 
 bool Evidence::was_run(const std::string& tool) const {
-    if (!database_.has_table("TOOLS_RUN")) return false;
-    Statement row = database_.prepare("SELECT 1 FROM main.TOOLS_RUN WHERE tool = ?1");
+    if (!database_->has_table("TOOLS_RUN")) return false;
+    Statement row = database_->prepare("SELECT 1 FROM main.TOOLS_RUN WHERE tool = ?1");
     return row.bind(1, tool).next();
 }
 

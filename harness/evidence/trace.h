@@ -15,6 +15,7 @@ struct Kernel {
     int64_t stream = 0, device = 0;
     int64_t correlation = 0;  ///< the call that launched it, unique within `process`; 0 if it is not known
     int64_t process = 0;
+    int64_t call = -1;  ///< index into Trace::api_calls of that call; -1 if the trace does not have it
     int64_t name = 0;   ///< index into Trace::names
     int64_t size = -1;  ///< index into Trace::launch_sizes; -1 if it is not known
 };
@@ -28,15 +29,16 @@ struct LaunchSize {
     auto operator<=>(const LaunchSize&) const = default;
 };
 
-/// Where a copy goes from and to; `set` is none, but a memory set.
+/// Where a copy goes from and to. `set` is not a copy but a memset.
 enum class Direction { host_to_device, device_to_host, device_to_device, host_to_host, set, other };
 
-/// One copy or memory set on a GPU.
+/// One copy or memset on a GPU.
 struct Copy {
     int64_t start_ns = 0, end_ns = 0;
     int64_t stream = 0, device = 0;
     int64_t correlation = 0;
     int64_t process = 0;
+    int64_t call = -1;
     int64_t bytes = 0;
     Direction direction = Direction::other;
     /// Memory kinds in lower case: pageable, pinned, device, managed, ...; a set has only `to`.
@@ -58,6 +60,7 @@ struct Range {
     int64_t process = 0, thread = 0;
     bool crosses_threads = false;  ///< a start/end range, which belongs to the process and not to a thread
     std::string name, domain;
+    int64_t id = 0;  ///< of the view `ranges`
 };
 
 /// A GPU by its number in the capture.
@@ -75,7 +78,8 @@ struct Trace {
     std::vector<std::string> names;        ///< kernel and API names, each once
     std::vector<LaunchSize> launch_sizes;  ///< each once, and each possible
     std::vector<Gpu> gpus;
-    int64_t kernels_of_unknown_launch = 0;  ///< in graphs, of no certain launch: no range holds them
+    int64_t kernels_of_unknown_launch =
+        0;  ///< kernels of graphs whose launch is not certain: no range holds them
 
     /// The name of a kernel or of a call.
     [[nodiscard]] const std::string& name_of(int64_t index) const {

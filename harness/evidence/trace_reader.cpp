@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "evidence/launches.h"
 
 namespace lab {
 
@@ -97,98 +98,27 @@ void check_and_sort(std::vector<Record>& records, const Database& database, cons
         std::stable_sort(records.begin(), records.end(), by_start);
 }
 
-/// The graph launches of a process, to find the one that a kernel belongs to which names no call: those in
-/// the body of a conditional node, and in graphs that the GPU launched itself, name none.
-class GraphLaunches {
-  public:
-    GraphLaunches(const Trace& trace, int64_t process) {
-        for (const ApiCall& call : trace.api_calls) {
-            if (call.process != process) continue;
-            const std::string& name = trace.name_of(call.name);
-            const int64_t last = ends_.empty() ? INT64_MIN : ends_.back();
-            if (name == "cudaGraphLaunch" || name == "cuGraphLaunch") {
-                launches_.push_back(&call);
-                ends_.push_back(std::max(last, call.end_ns));
-            } else if (call.result == 0 && (name == "cudaDeviceSynchronize" || name == "cuCtxSynchronize")) {
-                waits_.push_back(&call);
-            }
-        }
-        std::sort(waits_.begin(), waits_.end(),
-                  [](const ApiCall* a, const ApiCall* b) { return a->end_ns < b->end_ns; });
-        int64_t latest_ns = INT64_MIN;
-        for (const ApiCall* wait : waits_)
-            done_ns_.push_back(latest_ns = std::max(latest_ns, wait->start_ns));
-    }
-
-    /// The only launch that may have been on its way: made before `at_ns`, and after it no wait for the whole
-    /// GPU has ended before `at_ns`. Null if there is none, or more than one.
-    [[nodiscard]] const ApiCall* only_one_at(int64_t at_ns) const {
-        const auto wait = std::upper_bound(waits_.begin(), waits_.end(), at_ns,
-                                           [](int64_t at, const ApiCall* w) { return at < w->end_ns; });
-        const int64_t done_ns = wait == waits_.begin()
-                                    ? INT64_MIN
-                                    : done_ns_[static_cast<std::size_t>(wait - waits_.begin()) - 1];
-        const auto after = std::lower_bound(launches_.begin(), launches_.end(), at_ns,
-                                            [](const ApiCall* l, int64_t at) { return l->start_ns < at; });
-        const ApiCall* found = nullptr;
-        for (auto i = static_cast<std::size_t>(after - launches_.begin()); i-- > 0 && ends_[i] > done_ns;) {
-            if (launches_[i]->end_ns <= done_ns) continue;
-            if (found) return nullptr;
-            found = launches_[i];
-        }
-        return found;
-    }
-
-  private:
-    std::vector<const ApiCall*> launches_;  ///< by start
-    std::vector<int64_t> ends_;             ///< for each launch, the latest end of it and those before
-    std::vector<const ApiCall*> waits_;     ///< by end
-    std::vector<int64_t> done_ns_;  ///< for each wait: when it returns, launches before this time are done
-};
-
-/// Gives the kernels at these places the launch they belong to, where that is certain, and counts the others.
-void attribute_to_launches(Trace& trace, const std::vector<std::size_t>& places, bool one_context) {
-    std::map<int64_t, GraphLaunches> launches_of;
-    for (const std::size_t place : places) {
-        Kernel& kernel = trace.kernels[place];
-        auto at = launches_of.find(kernel.process);
-        if (at == launches_of.end())
-            at = launches_of.emplace(kernel.process, GraphLaunches(trace, kernel.process)).first;
-        const ApiCall* const launch = one_context ? at->second.only_one_at(kernel.start_ns) : nullptr;
-        if (launch)
-            kernel.correlation = launch->correlation;
-        else
-            ++trace.kernels_of_unknown_launch;
-    }
-}
-
-/// The calls are there already.
 void read_kernels(const Database& database, Trace& trace) {
     Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1");
     Statement row = database.prepare(
-        "SELECT start, end, stream, device, correlation, process, name_id, context, correlation = 0 "
-        "AND graph_node IS NOT NULL, grid_x, grid_y, grid_z, block_x, block_y, block_z FROM all_kernels");
+        "SELECT start, end, stream, device, correlation, process, name_id, graph_node IS NOT NULL, "
+        "grid_x, grid_y, grid_z, block_x, block_y, block_z FROM all_kernels");
     LaunchSizes sizes(trace.launch_sizes);
-    std::vector<std::size_t> without_call;
-    std::optional<std::pair<int64_t, int64_t>> context;  // device, and context of it
-    bool one_context = true;
     while (row.next()) {
-        const std::pair<int64_t, int64_t> of_this{row.integer(3), row.integer(7)};
-        if (!context) context = of_this;
-        one_context = one_context && *context == of_this;
-        if (row.integer(8) != 0) without_call.push_back(trace.kernels.size());
-        trace.kernels.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
-                                 row.integer(4), row.integer(5), names.index_of(row.integer(6)),
-                                 sizes.index_of({{row.integer(9), row.integer(10), row.integer(11)},
-                                                 {row.integer(12), row.integer(13), row.integer(14)}})});
+        const int64_t correlation = row.integer(4);
+        trace.kernels_of_unknown_launch += correlation == 0 && row.integer(7) != 0;
+        trace.kernels.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3), correlation,
+                                 row.integer(5), -1, names.index_of(row.integer(6)),
+                                 sizes.index_of({{row.integer(8), row.integer(9), row.integer(10)},
+                                                 {row.integer(11), row.integer(12), row.integer(13)}})});
     }
-    if (!without_call.empty()) attribute_to_launches(trace, without_call, one_context);
     // A graph recorded as a whole keeps its kernels to itself. It counts as one, or the GPU would seem idle.
     Statement run =
         database.prepare("SELECT start, end, stream, device, correlation, process FROM all_graph_runs");
     while (run.next())
         trace.kernels.push_back({run.integer(0), run.integer(1), run.integer(2), run.integer(3),
-                                 run.integer(4), run.integer(5), names.index_of("CUDA graph as a whole")});
+                                 run.integer(4), run.integer(5), -1,
+                                 names.index_of("CUDA graph as a whole")});
     check_and_sort(trace.kernels, database, "kernel");
 }
 
@@ -200,7 +130,7 @@ SELECT start, end, stream, device, correlation, process, bytes, 'set', '', to_ki
     while (row.next()) {
         const std::string direction = row.text(7);
         trace.copies.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
-                                row.integer(4), row.integer(5), row.integer(6),
+                                row.integer(4), row.integer(5), -1, row.integer(6),
                                 direction == "set" ? Direction::set : direction_from(direction), row.text(8),
                                 row.text(9)});
     }
@@ -225,12 +155,12 @@ void read_api_calls(const Database& database, Trace& trace) {
 
 void read_ranges(const Database& database, Trace& trace) {
     Statement row = database.prepare(
-        "SELECT start, end, process, thread, crosses_threads, name, domain FROM all_bare_ranges");
+        "SELECT start, end, process, thread, crosses_threads, name, domain, id FROM all_ranges");
     int64_t bytes_of_names = 0;  // a file stores a name once; here each range has its own
     const int64_t most_bytes = fair_memory_for(database.path());
     while (row.next()) {
         trace.ranges.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
-                                row.integer(4) != 0, row.text(5), row.text(6)});
+                                row.integer(4) != 0, row.text(5), row.text(6), row.integer(7)});
         bytes_of_names +=
             static_cast<int64_t>(trace.ranges.back().name.size() + trace.ranges.back().domain.size());
         if (bytes_of_names > most_bytes)
@@ -247,6 +177,7 @@ Trace read_trace(const Database& database) {
     read_kernels(database, trace);
     read_copies(database, trace);
     read_ranges(database, trace);
+    link_to_calls(trace);
     if (database.has_table("TARGET_INFO_GPU")) {
         Statement row = database.prepare("SELECT id, name FROM main.TARGET_INFO_GPU");
         while (row.next()) trace.gpus.push_back({row.integer(0), row.text(1)});

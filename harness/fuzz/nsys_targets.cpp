@@ -8,7 +8,7 @@
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
 #include "evidence/projection.h"
-#include "evidence/views.h"
+#include "evidence/schema.h"
 #include "fuzz/broken_promise.h"
 #include "fuzz/made_database.h"
 #include "fuzz/targets.h"

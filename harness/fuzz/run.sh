@@ -9,7 +9,7 @@ cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 build=${1:?usage: run.sh BUILD SECONDS [TARGET ...]} seconds=${2:?usage: run.sh BUILD SECONDS [TARGET ...]}
 shift 2
 targets=("$@")
-if ((${#targets[@]} == 0)); then targets=(nsys_file nsys_tables ncu_csv sanitizer_output sanitizer_xml chapter_toml); fi
+if ((${#targets[@]} == 0)); then targets=(nsys_file nsys_tables ncu_csv sanitizer_output chapter_toml); fi
 
 run_one() { # target
     local target=$1 longest=8192 found=$build/fuzz/$1 broken=$build/fuzz/$1-broken log=$build/fuzz/$1.log
@@ -18,7 +18,7 @@ run_one() { # target
     case $target in
         nsys_file) longest=110000 seeds+=(harness/tests/samples) ;;
         nsys_tables) longest=4096 ;;
-        ncu_csv | sanitizer_output | sanitizer_xml) longest=16384 seeds+=(harness/tests/samples) ;;
+        ncu_csv | sanitizer_output) longest=16384 seeds+=(harness/tests/samples) ;;
         chapter_toml)
             mkdir -p "$build/fuzz/chapters"
             local file

@@ -20,9 +20,6 @@ void ncu_csv(std::string_view bytes);
 /// What compute-sanitizer printed.
 void sanitizer_output(std::string_view bytes);
 
-/// What compute-sanitizer saved as XML, by itself and beside three printed reports.
-void sanitizer_xml(std::string_view bytes);
-
 /// A chapter.toml.
 void chapter_toml(std::string_view bytes);
 
@@ -34,7 +31,6 @@ inline constexpr Target kTargets[] = {{"nsys_file", nsys_file},
                                       {"nsys_tables", nsys_tables},
                                       {"ncu_csv", ncu_csv},
                                       {"sanitizer_output", sanitizer_output},
-                                      {"sanitizer_xml", sanitizer_xml},
                                       {"chapter_toml", chapter_toml}};
 
 }  // namespace lab::fuzz

@@ -8,8 +8,8 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "evidence/evidence.h"
-#include "evidence/projection.h"
-#include "evidence/views.h"
+#include "evidence/launches.h"
+#include "evidence/schema.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
 #include "lab/tool_output.h"
@@ -231,39 +231,19 @@ void add_analyze(Session& session) {
         bool json = false;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command(
-        session,
-        {.name = "analyze",
-         .summary = "where the time goes in a report of your own",
-         .does = "Reads a report of Nsight Systems, of any program, and splits its time: kernels run, only "
-                 "copies run, nothing runs and why; then kernels, copies by direction and kind of memory, "
-                 "streams, NVTX ranges and calls of the CUDA API, and what those returned that failed. Times "
-                 "are in ns, µs, ms or s as printed; in JSON in ns. Kernels of one name are split by launch "
-                 "size, blocks and threads a block, where they have several.\n\n"
-                 "With a range it counts only what was launched in NVTX ranges of that name. Of several "
-                 "GPUs it is about the one with the most kernel time, and says so.\n\n"
-                 "Evidence of the course may hold more than a trace: every counter of ncu, every report of "
-                 "compute-sanitizer in the tool's own words, and what the program printed. That is of the "
-                 "whole run, so it is shown where no range is asked for.",
-         .exits = {{"0", "the analysis is printed"},
-                   bad_usage(),
-                   nothing_could_run("an .nsys-rep is given and there is no nsys to export it")},
-         .reads = {{"FILE",
-                    "the report. An .nsys-rep is exported to a temporary folder; nothing is left beside it"}},
-         .examples = {{"./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
-                       "the chapter's first program, as recorded"},
-                      {"./lab analyze ch05_streams/evidence/h200/fixed.sqlite --range normalise --json",
-                       "one range of the other, for a script"},
-                      {"./lab analyze ch03_ncu/evidence/h200/strided_access.starter.sqlite",
-                       "an exercise's counters, as ncu took them"}},
-         .see_also = {"timeline", "nsys", "docs/nsys.md"}},
-        [options] {
-            return analyze(options->file,
-                           options->range.empty() ? std::nullopt : std::optional(options->range),
-                           options->json);
-        });
-    command.option(report_word(), options->file);
-    command.option(range_option(), options->range);
+    Subcommand command(session, "analyze", "where the time goes in a report of your own",
+                       "Of several GPUs it is about the one with the most kernel time. Counters of ncu and "
+                       "reports of compute-sanitizer, which evidence of the course may hold, are of the "
+                       "whole run and shown without --range. Times in JSON are in ns.\n"
+                       "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
+                       [options] {
+                           return analyze(
+                               options->file,
+                               options->range.empty() ? std::nullopt : std::optional(options->range),
+                               options->json);
+                       });
+    command.argument("FILE", options->file, kReportText);
+    command.option("--range", "NAME", options->range, kRangeText);
     command.flag("--json", options->json, "prints everything as JSON");
 }
 

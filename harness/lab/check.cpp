@@ -4,44 +4,39 @@
 #include <algorithm>
 
 #include "core/files.h"
-#include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
-#include "course/grade.h"
-#include "evidence/tools.h"
+#include "course/judge.h"
 #include "lab/command.h"
+#include "lab/findings_table.h"
 #include "lab/learner.h"
+#include "tools/machine.h"
 
 namespace lab {
 
 namespace {
 
 /// The learner's file as a program of the exercise: built, run and recorded like its solution.
-Program answer_program(const Course& course, const Exercise& exercise) {
-    Program program = exercise.programs.programs[1];
+Program answer_program(const Course& course, const Case& exercise) {
+    Program program = exercise.programs[1];
     program.name = "answer";
-    program.source = course.shown(answer_path(course, exercise));
+    program.file = course.shown(answer_path(course, exercise));
     return program;
 }
 
-std::string expected_of(const Case& both, const Finding& finding) {
-    if (finding.quotient) return both.text_of(*finding.quotient);
-    return finding.asserted() ? finding.expect[1]->text : "shown, not asserted";
-}
-
-void print_what_would_be_graded(const Exercise& exercise) {
-    for (const Finding& f : exercise.programs.findings)
+void print_what_would_be_graded(const Case& exercise) {
+    for (const Finding& f : exercise.findings)
         if (f.asserted())
-            fmt::print("  - {}: {}{}\n", f.says, expected_of(exercise.programs, f),
+            fmt::print("  - {}: {}{}\n", f.says, expected_of_answer(exercise, f),
                        f.unit.empty() || f.quotient ? "" : " " + f.unit);
 }
 
 /// What the program printed, if it did not end as it should: that may be the reason for all the rest.
-void print_last_words(const Case& both, const Evidence& evidence) {
+void print_last_words(const Case& exercise, const Evidence& evidence) {
     constexpr std::size_t kMostLines = 10;
     const std::optional<int> code = evidence.exit_code();
-    const Finding& answer = both.findings.front();
+    const Finding& answer = exercise.findings.front();
     if (!code || judge(static_cast<double>(*code), *answer.expect[1]) == Verdict::pass) return;
     Statement row = evidence.database().prepare("SELECT stdout FROM PROGRAM");
     std::vector<std::string> lines = row.next() ? split(trim(row.text(0)), '\n') : std::vector<std::string>{};
@@ -53,42 +48,16 @@ void print_last_words(const Case& both, const Evidence& evidence) {
     fmt::print("\n");
 }
 
-/// Reasons that the table does not show: why something has no value, or is inconclusive. Each once.
-void print_reasons(const Grade& grade) {
-    std::vector<std::string> said;
-    for (const GradedFinding& g : grade.findings) {
-        const bool in_table = g.judged.verdict == Verdict::fail && g.judged.measured.value.has_value();
-        if (!g.finding->asserted() || g.judged.verdict == Verdict::pass || in_table) continue;
-        if (std::find(said.begin(), said.end(), g.judged.why) != said.end()) continue;
-        said.push_back(g.judged.why);
-        fmt::print("{}\n", paragraph(fmt::format("  {}: {}", g.finding->says, g.judged.why), 4));
-    }
-}
-
-void print_grade(const Case& both, const Grade& grade) {
-    using Align = Table::Align;
-    Table table({"finding", "expected", "found", "verdict"},
-                {Align::left, Align::left, Align::right, Align::left});
-    for (const GradedFinding& g : grade.findings) {
-        const Finding& f = *g.finding;
-        table.add({both.said_by(f), expected_of(both, f), g.judged.measured.text_in(f.quotient ? "" : f.unit),
-                   f.asserted() ? verdict_mark(g.judged.verdict) : ""});
-    }
-    fmt::print("{}\n", table.text(2, table_columns()));
-    print_reasons(grade);
-}
-
 /// One hint, the furthest that was asked for so far: further ones are for the learner to want.
 void print_hint(const Course& course, const Course::Chosen& chosen) {
-    const std::vector<std::string>& hints = chosen.exercise->hints;
-    const auto shown =
-        static_cast<std::size_t>(progress_of(course).exercise(chosen.exercise->programs.id).hints);
+    const std::vector<std::string>& hints = chosen.part->hints;
+    const auto shown = static_cast<std::size_t>(progress_of(course).exercise(chosen.part->id).hints);
     const std::size_t index = std::min(shown == 0 ? 0 : shown - 1, hints.size() - 1);
     fmt::print("{}\n", paragraph(fmt::format("hint {} of {}: {}", index + 1, hints.size(), hints[index])));
 }
 
 std::string next_exercise(const Course::Chosen& chosen) {
-    const auto next = static_cast<std::size_t>(chosen.exercise->number);
+    const auto next = static_cast<std::size_t>(chosen.part->number);
     const Chapter& chapter = chosen.chapter;
     if (next < chapter.exercises.size())
         return fmt::format("./lab start {}/{}", chapter.short_id, chapter.exercises[next].name);
@@ -98,8 +67,8 @@ std::string next_exercise(const Course::Chosen& chosen) {
 /// What an answer failed by, for the learner's own record.
 std::vector<std::string> failed_by(const Grade& grade) {
     std::vector<std::string> ids;
-    for (const GradedFinding& g : grade.findings)
-        if (g.finding->asserted() && g.judged.verdict == Verdict::fail) ids.push_back(g.finding->id);
+    for (const FindingRow& row : grade.rows)
+        if (row.finding->asserted() && row.verdict == Verdict::fail) ids.push_back(row.finding->id);
     return ids;
 }
 
@@ -107,17 +76,17 @@ std::vector<std::string> failed_by(const Grade& grade) {
 int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict,
            const std::vector<std::string>& failed, const std::string& file) {
     const Progress progress = progress_of(course);
-    const std::string& id = chosen.exercise->programs.id;
+    const std::string& id = chosen.part->id;
     switch (verdict) {
         case Verdict::pass:
             progress.add(Step::passed, id);
             fmt::print("\n{}  {}\ncompare  diff {} {}\nnext     {}\n", green("passed"), file, file,
-                       chosen.exercise->programs.programs[1].source.string(), next_exercise(chosen));
+                       chosen.part->programs[1].file.string(), next_exercise(chosen));
             break;
         case Verdict::fail:
             progress.add(Step::failed, id, failed);
             fmt::print("\n{}  {}{}\n", red("not yet"), file,
-                       is_still_the_starter(course, *chosen.exercise) ? ": it is still the starter" : "");
+                       is_still_the_starter(course, *chosen.part) ? ": it is still the starter" : "");
             print_hint(course, chosen);
             fmt::print("next     edit it, then ./lab check {}; a further hint: ./lab hint {}\n",
                        short_name(chosen), short_name(chosen));
@@ -141,21 +110,21 @@ int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict,
 }
 
 /// What ./lab analyze shows of evidence, as far as the findings ask for it.
-std::string shown_by_analyze(const Asked& asked) {
+std::string shown_by_analyze(const Needs& needs) {
     std::vector<std::string> parts;
-    if (asked.trace) parts.emplace_back("where its time went");
-    if (asked.counters) parts.emplace_back("what ncu counted");
-    if (asked.reports) parts.emplace_back("what compute-sanitizer said");
+    if (needs.trace) parts.emplace_back("where its time went");
+    if (needs.counters) parts.emplace_back("what ncu counted");
+    if (needs.reports) parts.emplace_back("what compute-sanitizer said");
     return parts.empty() ? "what it printed" : join(parts, ", ");
 }
 
 int not_run_here(const Course& course, const Course::Chosen& chosen, const std::string& file,
                  const std::string& what_was_done, const std::string& missing) {
-    const bool untouched = is_still_the_starter(course, *chosen.exercise);
+    const bool untouched = is_still_the_starter(course, *chosen.part);
     fmt::print("{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
                what_was_done, untouched ? ", and it is still the starter" : "", missing);
-    print_what_would_be_graded(*chosen.exercise);
-    const Program& program = chosen.exercise->programs.programs[0];
+    print_what_would_be_graded(*chosen.part);
+    const Program& program = chosen.part->programs[0];
     if (!course.has_evidence_of(program)) {  // a draft
         fmt::print(
             "\nnext     ./lab check {} on a machine with a GPU; nobody has recorded this exercise yet\n",
@@ -166,10 +135,10 @@ int not_run_here(const Course& course, const Course::Chosen& chosen, const std::
     fmt::print("\nnext     ./lab run {} shows the starter beside the solution, as they ran on a GPU\n",
                short_name(chosen));
     fmt::print("         ./lab analyze {} shows more of the starter: {}\n", starter,
-               shown_by_analyze(asked_by(chosen.exercise->programs)));
+               shown_by_analyze(chosen.part->needs()));
     if (!untouched)
         fmt::print("         diff -u {} {} compares it with a solution\n", file,
-                   chosen.exercise->programs.programs[1].source.string());
+                   chosen.part->programs[1].file.string());
     fmt::print("         ./lab quiz {} works here\n", chosen.chapter.short_id);
     return kNothingCouldRun;
 }
@@ -177,7 +146,7 @@ int not_run_here(const Course& course, const Course::Chosen& chosen, const std::
 }  // namespace
 
 int check_answer(const Course& course, const Course::Chosen& chosen) {
-    const Exercise& exercise = *chosen.exercise;
+    const Case& exercise = *chosen.part;
     const fs::path answer = answer_path(course, exercise);
     const std::string file = course.shown(answer);
     if (!fs::exists(answer))
@@ -189,29 +158,27 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
         (void)build_program(course, program, announce_to_terminal);
     } catch (const ProgramError& problem) {
         // What the compiler says is the hint here.
-        progress_of(course).add(Step::failed, exercise.programs.id, {kDoesNotCompile});
+        progress_of(course).add(Step::failed, exercise.id, {kDoesNotCompile});
         fmt::print("{}\n\n{}  {}\nnext     edit it, then ./lab check {}\n", problem.what(), red("not yet"),
                    file, short_name(chosen));
         return kFindingFailed;
     }
     if (!gpu()) {
         // The starter compiles before anything is done.
-        if (!is_still_the_starter(course, exercise))
-            progress_of(course).add(Step::ungraded, exercise.programs.id);
+        if (!is_still_the_starter(course, exercise)) progress_of(course).add(Step::ungraded, exercise.id);
         return not_run_here(course, chosen, file, "it compiles", "there is no NVIDIA GPU here");
     }
     try {
         const LiveRun live = record_live(course, program, announce_to_terminal);
         // A comparison holds only between two runs on the same machine, one after the other.
         const std::optional<LiveRun> starter =
-            compares(exercise.programs)
-                ? std::optional(record_live(course, exercise.programs.programs[0], announce_to_terminal))
+            exercise.compares()
+                ? std::optional(record_live(course, exercise.programs[0], announce_to_terminal))
                 : std::nullopt;
-        const Grade grade =
-            grade_answer(exercise.programs, *live.evidence, starter ? &*starter->evidence : nullptr);
+        const Grade grade = grade_answer(exercise, *live.evidence, starter ? &*starter->evidence : nullptr);
         fmt::print("\n{}  {}\n\n", bold(file), source_label(live.evidence->provenance(), true));
-        print_last_words(exercise.programs, *live.evidence);
-        print_grade(exercise.programs, grade);
+        print_last_words(exercise, *live.evidence);
+        fmt::print("{}", grade_text(exercise, grade));
         if (fs::exists(live.report)) fmt::print("report   {}\n", course.shown(live.report));
         return finish(course, chosen, grade.verdict, failed_by(grade), file);
     } catch (const ProgramError& problem) {
@@ -223,39 +190,16 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
 void add_check(Session& session) {
     const auto name = std::make_shared<std::string>();
     Subcommand command(
-        session,
-        {.name = "check",
-         .summary = "grade your answer by what the tools see",
-         .does =
-             "Builds your copy of the exercise, runs it, records it under the tools that its findings need, "
-             "and judges every finding by what is expected of the solution. A ratio of starter and answer "
-             "is judged on two runs of the same minute. Each command line is printed before it runs.\n\n"
-             "What does not hold comes with one hint, the furthest that you have asked for. Where there is "
-             "no GPU, your answer is compiled if nvcc is here, and what would be graded is listed: that is "
-             "no pass.",
-         .exits =
-             {{"0", "passed: every finding holds"},
-              {"1",
-               "it does not compile or does not end, a finding does not hold, or it is too close to call"},
-              bad_usage(),
-              nothing_could_run("there is no GPU, or a tool is missing, so not everything was graded")},
-         .reads = {{"work/CHAPTER/N_EXERCISE/answer.cu", "your answer"},
-                   {"ch*/chapter.toml", "the findings"}},
-         .writes = {{"build/live/work/", "evidence and report of the run"},
-                    {"build/programs/work/",
-                     "your answer, built, and what compute-sanitizer saved of it as XML"},
-                    {"work/progress.txt",
-                     "passed, ungraded, or failed and by which findings; nothing of an unchanged starter "
-                     "that was not run"}},
-         .examples = {{"./lab check ch05/vector_add_pipeline",
-                       "grades work/ch05_streams/1_vector_add_pipeline/answer.cu"},
-                      {"./lab check ch05/1", "the same, by number"}},
-         .see_also = {"start", "watch", "hint", "run"}},
+        session, "check", "grade your answer by what the tools see",
+        "Builds work/CHAPTER/N_EXERCISE/answer.cu, records it under the tools that its findings need, and "
+        "shows each command line. A finding that does not hold comes with one hint. Without a GPU the answer "
+        "is only compiled, which is no pass (exit code 77).\n"
+        "Example: ./lab check ch05/vector_add_pipeline",
         [name] {
             const Course course = Course::find();
             return check_answer(course, choose_exercise(course, *name));
         });
-    command.option(exercise_word(), *name);
+    command.argument("EXERCISE", *name, kExerciseText);
 }
 
 }  // namespace lab

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
@@ -12,60 +10,6 @@
 #include "core/text.h"
 
 namespace lab {
-
-Subcommand::Subcommand(Session& session, Manual page, std::function<int()> work)
-    : session_(session),
-      index_(session.manuals.size()),
-      app_(session.app.add_subcommand(page.name, page.summary)) {
-    if (page.hidden) app_->group("");
-    app_->callback(
-        [&session, work = std::move(work)] { session.exit_code = session.only_parses ? kFine : work(); });
-    session.manuals.push_back(std::move(page));
-}
-
-namespace {
-
-/// What an option demands of its value.
-void demand(const Option& option, CLI::Option& made) {
-    if (option.required) made.required();
-    if (!option.choices.empty()) made.check(CLI::IsMember(option.choices));
-}
-
-}  // namespace
-
-void Subcommand::option(const Option& option, std::string& into) {
-    demand(option, *app_->add_option(option.name, into, option.text));
-    manual().options.push_back(option);
-}
-
-void Subcommand::option(const Option& option, std::optional<std::string>& into) {
-    demand(option, *app_->add_option(option.name, into, option.text));
-    manual().options.push_back(option);
-}
-
-void Subcommand::flag(const std::string& name, bool& into, const std::string& what) {
-    app_->add_flag(name, into, what);
-    manual().options.push_back({.name = name, .text = what});
-}
-
-void Subcommand::rest(const Option& option, std::vector<std::string>& into) {
-    app_->add_option(option.name, into, option.text);
-    manual().options.push_back(option);
-    manual().options.back().repeated = true;
-}
-
-void Subcommand::exclude(const std::string& option, const std::string& other) {
-    app_->get_option(option)->excludes(app_->get_option(other));
-    manual().at_most_one.push_back({option, other});
-}
-
-Said bad_usage() {
-    return {"2", "wrong usage, or input that cannot be used"};
-}
-
-Said nothing_could_run(const std::string& when) {
-    return {"77", when};
-}
 
 namespace {
 
@@ -97,20 +41,6 @@ void demand_folder_of(const char* option, const std::string& file) {
     if (file.empty() || folder.empty() || std::filesystem::is_directory(folder)) return;
     throw Error(fmt::format("{} {}: there is no folder {}. Make it, or give a file in one that is there.",
                             option, printable(file), printable(folder.string())));
-}
-
-std::string verdict_mark(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::pass:
-            return green("✓ pass");
-        case Verdict::fail:
-            return red("✗ fail");
-        case Verdict::inconclusive:
-            return yellow("? inconclusive");
-        case Verdict::not_run:
-            break;
-    }
-    return yellow("- not run");
 }
 
 int exit_code_of(Verdict worst) {

@@ -66,7 +66,7 @@ std::vector<fs::path> markdown_files(const Course& course) {
     return files;
 }
 
-int docs(bool check, const Manuals& manuals) {
+int docs(bool check) {
     const Course course = Course::find();
     Outputs outputs;
     const std::vector<Chapter> chapters = course.chapters();
@@ -75,7 +75,7 @@ int docs(bool check, const Manuals& manuals) {
         const std::string top = file.lexically_relative(course.root()).begin()->string();
         const auto chapter = std::find_if(chapters.begin(), chapters.end(),
                                           [&](const Chapter& each) { return each.id == top; });
-        const Place place{course, file, chapter == chapters.end() ? nullptr : &*chapter, manuals};
+        const Place place{course, file, chapter == chapters.end() ? nullptr : &*chapter, check};
         outputs[file] = filled(place, quotes, outputs);
     }
     int changed = 0;
@@ -93,27 +93,11 @@ int docs(bool check, const Manuals& manuals) {
 
 void add_docs(Session& session) {
     const auto check = std::make_shared<bool>(false);
-    Subcommand command(
-        session,
-        {.name = "docs",
-         .summary = "fill the generated blocks, numbers and figures of the Markdown files",
-         .does =
-             "What stands in a generated block of a page (measured, figure, diff, output and so on; "
-             "harness/lab/docs_blocks.h says which there are) is made from recorded evidence, chapter.toml "
-             "and the programs, and so are the figures and docs/lab.md. A number in the text that has a "
-             "comment directly behind it, naming a finding, is that finding's value, with the decimals that "
-             "it "
-             "is written with; harness/lab/docs_quotes.h says how. This command makes all of them anew, and "
-             "writes only what has changed.",
-         .exits = {{"0", "everything is up to date"},
-                   {"1", "with --check: a file is not up to date"},
-                   bad_usage()},
-         .reads = {{"README.md, docs/, ch*/", "the pages, with what their blocks are made from"}},
-         .writes = {{"README.md, docs/, ch*/", "pages and .svg files"}},
-         .examples = {{"./lab docs", "after a change of evidence, findings or options"},
-                      {"./lab docs --check", "what CI runs"}},
-         .see_also = {"record", "verify", "docs/contributing.md"}},
-        [check, &session] { return docs(*check, session.manuals); });
+    Subcommand command(session, "docs", "renew the generated blocks, numbers and figures of pages",
+                       "harness/lab/docs_blocks.h lists the blocks, and docs_quotes.h says how a number in "
+                       "the text names its finding. Only what has changed is written.\nExit code 1: with "
+                       "--check, a file is not up to date.",
+                       [check] { return docs(*check); });
     command.flag("--check", *check, "writes nothing; fails if something is not up to date");
 }
 

@@ -6,17 +6,15 @@
 //   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, with the projection
 //                                             of the ranges on the GPU, in F
 //   <!-- figure: exercise NAME ... -->        the same for an exercise
-//   <!-- measured: companion NAME -->         the findings of a companion
+//   <!-- measured: single NAME -->            those of a single program
 //   <!-- roofline: -->                        the chapter's roofline, in roofline.svg beside the page, and
 //                                             its numbers in two tables
 //   <!-- roofline: exercise NAME -->          that of an exercise
 //   <!-- report: pair buggy memcheck -->      the first report of a tool of compute-sanitizer, in its words
 //   <!-- diff: buggy.cu fixed.cu -->          what changes between two files
-//   <!-- output: lab run ch05 --recorded -->  what a command of lab prints
 //   <!-- status: -->                          how long a chapter takes, and whether it is a draft
 //   <!-- exercises: -->                       the table of the chapter's exercises
 //   <!-- chapters: -->                        the table of chapters
-//   <!-- help: -->                            the pages of all commands
 //   <!-- verification: -->                    what `lab verify --save` found
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
@@ -29,7 +27,6 @@
 
 #include "core/files.h"
 #include "course/course.h"
-#include "lab/manual.h"
 
 namespace lab {
 
@@ -41,12 +38,12 @@ struct Place {
     const Course& course;
     fs::path file;           ///< the Markdown file
     const Chapter* chapter;  ///< the chapter it belongs to; null if to none
-    const Manuals& manuals;  ///< the pages of the commands
+    bool check = false;      ///< nothing is written, so nothing new has to be drawn
 };
 
 /// What the comment at a block's begin can say in front of its colon.
-inline constexpr std::array kBlockKinds{"measured", "figure",    "roofline", "report",       "diff", "output",
-                                        "status",   "exercises", "chapters", "verification", "help"};
+inline constexpr std::array kBlockKinds{"measured", "figure",    "roofline", "report",      "diff",
+                                        "status",   "exercises", "chapters", "verification"};
 
 /// What stands in a block of a page; figures are added to the outputs. An Error names the page and the fault.
 [[nodiscard]] std::string block_text(const Place& place, const std::string& kind, const std::string& argument,

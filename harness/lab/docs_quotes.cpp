@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
-#include "course/findings.h"
+#include "course/judge.h"
 #include "evidence/database.h"
 
 namespace lab {
@@ -72,37 +72,32 @@ double number_of(const Measured& measured, const std::string& name, std::size_t 
 
 /// What a name asks of which program.
 struct Quoted {
-    const Program* program = nullptr;
+    const Case* of = nullptr;
+    std::size_t side = 0;  ///< of its programs
     const Finding* finding = nullptr;
-    std::size_t side = 0;  ///< of the case's programs; 0 for a companion
 };
 
-const Finding& finding_called(const std::string& id, const std::vector<Finding>& findings,
-                              const Program& of) {
-    const auto found =
-        std::find_if(findings.begin(), findings.end(), [&](const Finding& each) { return each.id == id; });
-    if (found != findings.end()) return *found;
+const Finding& finding_called(const std::string& id, const Case& of) {
+    if (const Finding* const found = of.finding(id)) return *found;
     std::vector<std::string> ids;
-    for (const Finding& each : findings) ids.push_back(each.id);
+    for (const Finding& each : of.findings) ids.push_back(each.id);
     const std::string near = nearest(id, ids);
-    throw Error(fmt::format("{} has no finding '{}'{}", of.source.string(), id,
+    throw Error(fmt::format("{} has no finding '{}'{}", of.id, id,
                             near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
 /// "fixed.step_ms", "ceilings.tf32" or "recapture.starter.launch_us" by its words.
 Quoted quoted_in(const Chapter& chapter, const std::vector<std::string>& words) {
-    if (words.size() == 2)
-        if (const Companion* const companion = chapter.companion(words[0]))
-            return {&companion->program, &finding_called(words[1], companion->findings, companion->program)};
-    const Exercise* const exercise = words.size() == 3 ? chapter.exercise(words[0]) : nullptr;
-    const Case* const both = exercise ? &exercise->programs : words.size() == 2 ? &chapter.pair : nullptr;
-    for (std::size_t side = 0; both && side < both->programs.size(); ++side) {
-        const Program& program = both->programs[side];
-        if (program.name == words[words.size() - 2])
-            return {&program, &finding_called(words.back(), both->findings, program), side};
-    }
+    const Case* const single = words.size() == 2 ? chapter.single(words[0]) : nullptr;
+    const Case* const of = single              ? single
+                           : words.size() == 3 ? chapter.exercise(words[0])
+                           : words.size() == 2 ? &chapter.pair
+                                               : nullptr;
+    for (std::size_t side = 0; of && side < of->programs.size(); ++side)
+        if (of->programs[side].name == words[words.size() - 2])
+            return {of, side, &finding_called(words.back(), *of)};
     throw Error(
-        fmt::format("'{}' is no program of {}: write buggy.ID, fixed.ID, COMPANION.ID or EXERCISE.starter.ID",
+        fmt::format("'{}' is no program of {}: write buggy.ID, fixed.ID, PROGRAM.ID or EXERCISE.starter.ID",
                     join(words, "."), chapter.id));
 }
 
@@ -121,9 +116,9 @@ std::string like(const std::string& written, double value) {
 }  // namespace
 
 const Evidence& Quotes::evidence_of(const Program& program) {
-    const auto found = evidence_.find(program.source.string());
+    const auto found = evidence_.find(program.file.string());
     if (found != evidence_.end()) return found->second;
-    return evidence_.emplace(program.source.string(), open_recorded(course_, program)).first->second;
+    return evidence_.emplace(program.file.string(), open_recorded(course_, program)).first->second;
 }
 
 double Quotes::named(const std::string& name, const Chapter* page) {
@@ -137,9 +132,10 @@ double Quotes::named(const std::string& name, const Chapter* page) {
     if (other != chapters_.end()) words.erase(words.begin());
 
     const Quoted quoted = quoted_in(*of, words);
-    if (of->draft && !is_recorded(course_, {*quoted.program})) throw NotRecorded{};
-    return number_of(judge_finding(evidence_of(*quoted.program), *quoted.finding, quoted.side).measured,
-                     plain, index);
+    const Program& program = quoted.of->programs[quoted.side];
+    if (quoted.of->draft && !is_recorded(course_, {program})) throw NotRecorded{};
+    return number_of(judge_finding(evidence_of(program), *quoted.finding, quoted.side).measured, plain,
+                     index);
 }
 
 double Quotes::value_of(const std::string& expression, const Chapter* page) {

@@ -26,8 +26,9 @@ bool works(const std::vector<Check>& checks, const std::string& name) {
 /// What a chapter still lacks for live runs; none if it is open.
 std::vector<std::string> lacks(const std::vector<Check>& checks, const Chapter& chapter) {
     std::vector<std::string> missing;
-    std::set<std::string> needs(chapter.needs.begin(), chapter.needs.end());
-    needs.insert({"gpu", "nvcc"});
+    std::vector<std::string> needs = tools_for(chapter.pair.needs());
+    append(needs, {"gpu", "nvcc"});
+    std::sort(needs.begin(), needs.end());
     for (const std::string& need : needs)
         if (!works(checks, need)) missing.push_back(need);
     return missing;
@@ -129,7 +130,7 @@ void print_end(const std::vector<Check>& checks, const std::vector<Chapter>& cha
             fmt::print("  {}  open live\n", chapter.short_id);
         else
             fmt::print("  {}  {}; for live runs it lacks {}\n", chapter.short_id,
-                       chapter.draft ? "a draft, not recorded yet" : "on recorded evidence",
+                       chapter.pair.draft ? "a draft, not recorded yet" : "on recorded evidence",
                        join(missing, ", "));
     }
     if (chapters.empty()) return;
@@ -171,24 +172,12 @@ int doctor(bool json) {
 
 void add_doctor(Session& session) {
     const auto json = std::make_shared<bool>(false);
-    Subcommand command(session,
-                       {.name = "doctor",
-                        .summary = "which tools work here, and what to do about the rest",
-                        .does = "Tries each tool by using it: builds a small program with nvcc, runs it, "
-                                "records it with nsys, reads a counter with ncu, and has compute-sanitizer "
-                                "find a planted bug. For what fails it says why, what to do on a machine "
-                                "like this one, and which chapters are not affected. No tool runs for "
-                                "longer than a minute.",
-                        .exits = {{"0", "no tool is broken; some may not be here"},
-                                  {"1", "a tool is here and does not work"},
-                                  bad_usage()},
-                        .reads = {{"harness/doctor/probe.cu", "the program that the tools are tried on"},
-                                  {"harness/doctor/failures.toml", "known failures, and what to do"}},
-                        .writes = {{"build/doctor/", "the reports of the trials"}},
-                        .examples = {{"./lab doctor", "a minute before the first chapter"},
-                                     {"./lab doctor --json", "for a script that prepares a class room"}},
-                        .see_also = {"list", "docs/setup.md"}},
-                       [json] { return doctor(*json); });
+    Subcommand command(
+        session, "doctor", "which tools work here, and what to do about the rest",
+        "Builds, runs, records and profiles a small program, and has compute-sanitizer find a planted bug. "
+        "No tool runs for longer than a minute. The reports are in build/doctor/.\n"
+        "Exit code 1: a tool is here and does not work. One that is missing is no failure.",
+        [json] { return doctor(*json); });
     command.flag("--json", *json, "prints the checks as JSON");
 }
 

@@ -12,7 +12,7 @@
 #include "core/process.h"
 #include "course/course.h"
 #include "course/known_failures.h"
-#include "evidence/tools.h"
+#include "tools/machine.h"
 
 namespace lab {
 

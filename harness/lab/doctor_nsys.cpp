@@ -5,9 +5,9 @@
 
 #include "core/files.h"
 #include "core/text.h"
-#include "course/recorder.h"
 #include "evidence/evidence.h"
 #include "lab/doctor_trials.h"
+#include "tools/recorder.h"
 
 namespace lab {
 

@@ -6,9 +6,9 @@
 
 #include "core/files.h"
 #include "core/text.h"
-#include "course/recorder.h"
-#include "evidence/ncu_csv.h"
 #include "lab/command.h"
+#include "tools/ncu_csv.h"
+#include "tools/recorder.h"
 
 namespace lab {
 
@@ -16,12 +16,12 @@ namespace {
 
 // Of CUDA 12.4.0, the oldest toolkit that the course supports.
 constexpr const char *kOldestCuda = "12.4", *kOldestNcu = "2024.1", *kOldestSanitizer = "2024.1";
-constexpr const char* kKernel = "count_up";  // of harness/doctor/probe.cu
+constexpr const char* kProbeKernel = "count_up";  // of harness/doctor/probe.cu
 
 Program probe() {
     Program program;
     program.name = "probe";
-    program.source = "harness/doctor/probe.cu";
+    program.file = "harness/doctor/probe.cu";
     return program;
 }
 
@@ -126,7 +126,8 @@ Check try_ncu(const Examination& x, const Binary& binary) {
         const std::string text = outcome.out + "\n" + outcome.err;
         const std::vector<NcuMetric> metrics = parse_ncu_csv(text, {kCounter});
         if (outcome.timed_out || metrics[0].number() <= 0) throw Error("no cycle was counted");
-        check.succeed(fmt::format("read a counter of the GPU: {} took {} cycles", kKernel, metrics[0].value));
+        check.succeed(
+            fmt::format("read a counter of the GPU: {} took {} cycles", kProbeKernel, metrics[0].value));
     } catch (const Error&) {
         x.fail_by_words(check, outcome, "ncu_hangs", "ncu_unknown");
     }
@@ -146,9 +147,10 @@ Check try_sanitizer(const Examination& x, const Binary& binary) {
     }
     const auto faulty = sanitize(x, check, *binary, {"--fault"});
     if (!faulty) return check;
-    const bool caught = std::any_of(
-        faulty->reports.begin(), faulty->reports.end(),
-        [](const SanitizerReport& r) { return r.kind.rfind("Invalid", 0) == 0 && r.function == kKernel; });
+    const bool caught =
+        std::any_of(faulty->reports.begin(), faulty->reports.end(), [](const SanitizerReport& r) {
+            return r.kind.rfind("Invalid", 0) == 0 && r.function == kProbeKernel;
+        });
     if (caught)
         check.succeed("passed the probe, and found the bug planted in it with --fault");
     else

@@ -11,48 +11,8 @@ namespace lab {
 using Json = nlohmann::ordered_json;
 
 void print_json(const Json& json) {
-    const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
-    std::string safe;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto c = static_cast<unsigned char>(text[i]);
-        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-        if (c == 0x7F)
-            safe += "\\u007f";
-        else if (c == 0xC2 && next >= 0x80 && next < 0xA0)  // U+0080 to U+009F: control characters, too
-            safe += fmt::format("\\u{:04x}", next), ++i;
-        else
-            safe += text[i];
-    }
-    std::puts(safe.c_str());
-}
-
-Json to_json(const Measured& measured) {
-    if (!measured.value) return nullptr;
-    if (const auto* number = std::get_if<double>(&*measured.value)) return *number;
-    return std::get<std::string>(*measured.value);
-}
-
-Json to_json(const std::vector<FindingRow>& rows, const std::array<const char*, 2>& sides) {
-    Json list = Json::array();
-    for (const FindingRow& row : rows) {
-        const Finding& finding = *row.finding;
-        Json item{{"id", finding.id}, {"says", finding.says}, {"unit", finding.unit}};
-        Json expect;
-        for (std::size_t side = 0; side < 2; ++side) {
-            item[sides[side]] = to_json(row.sides[side].measured);
-            expect[sides[side]] = finding.expect[side] ? Json(finding.expect[side]->text) : Json(nullptr);
-        }
-        if (row.quotient) {
-            const auto over = finding.quotient->over;
-            const std::string name = fmt::format("{}_over_{}", sides[1 - over], sides[over]);
-            item[name] = to_json(row.quotient->measured);
-            expect = {{name, finding.quotient->expected.text}};
-        }
-        item["expect"] = std::move(expect);
-        item["verdict"] = to_string(row.verdict);
-        list.push_back(std::move(item));
-    }
-    return list;
+    // All but ASCII is escaped, so that no control character of a name reaches a terminal.
+    std::puts(json.dump(2, ' ', true, Json::error_handler_t::replace).c_str());
 }
 
 namespace {

@@ -5,15 +5,14 @@
 
 #include "course/course.h"
 #include "course/progress.h"
-#include "lab/manual.h"
 
 namespace lab {
 
 /// work/ch05_streams/1_vector_add_pipeline/answer.cu
-[[nodiscard]] std::filesystem::path answer_path(const Course& course, const Exercise& exercise);
+[[nodiscard]] std::filesystem::path answer_path(const Course& course, const Case& exercise);
 
-/// The word EXERCISE of a command.
-[[nodiscard]] Option exercise_word();
+/// What the help of a command says of its argument EXERCISE.
+inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipeline, or ch05/1";
 
 /// work/progress.txt
 [[nodiscard]] Progress progress_of(const Course& course);
@@ -31,10 +30,10 @@ namespace lab {
 [[nodiscard]] std::string question_subject(const Chapter& chapter, const Question& question);
 
 /// Is the answer still the starter, but for comments and layout?
-[[nodiscard]] bool is_still_the_starter(const Course& course, const Exercise& exercise);
+[[nodiscard]] bool is_still_the_starter(const Course& course, const Case& exercise);
 
 /// Copies the starter to the answer's path; the lines of its head that name the file name the copy.
-void copy_starter(const Course& course, const Exercise& exercise);
+void copy_starter(const Course& course, const Case& exercise);
 
 /// Builds, runs and grades the answer, prints all of it, and notes the result. The exit code of `lab check`.
 [[nodiscard]] int check_answer(const Course& course, const Course::Chosen& chosen);

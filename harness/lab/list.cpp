@@ -6,9 +6,9 @@
 
 #include "core/table.h"
 #include "core/terminal.h"
-#include "evidence/tools.h"
 #include "lab/command.h"
 #include "lab/learner.h"
+#include "tools/machine.h"
 
 namespace lab {
 
@@ -16,30 +16,30 @@ namespace {
 
 /// Whether the chapter runs live here, by looking for what it needs; ./lab doctor tries it out.
 std::string open_here(const Chapter& chapter) {
-    if (!nvidia_smi()) return chapter.draft ? "a draft: needs a GPU" : "on recorded evidence";
+    if (!nvidia_smi()) return chapter.pair.draft ? "a draft: needs a GPU" : "on recorded evidence";
     const std::map<std::string, const std::optional<std::filesystem::path>&> tools{
         {"nsys", nsys()}, {"ncu", ncu()}, {"compute-sanitizer", compute_sanitizer()}};
-    for (const std::string& need : chapter.needs)
+    for (const std::string& need : tools_for(chapter.pair.needs()))
         if (const auto tool = tools.find(need); tool != tools.end() && !tool->second)
             return fmt::format("on recorded evidence: no {}", need);
     if (!nvcc()) return "on recorded evidence: no nvcc";
-    return chapter.draft ? "open live; a draft" : "open live";
+    return chapter.pair.draft ? "open live; a draft" : "open live";
 }
 
 nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters, const Progress& progress) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const Chapter& chapter : chapters) {
         nlohmann::ordered_json exercises = nlohmann::ordered_json::array();
-        for (const Exercise& e : chapter.exercises)
+        for (const Case& e : chapter.exercises)
             exercises.push_back({{"name", e.name},
-                                 {"title", e.programs.title},
+                                 {"title", e.title},
                                  {"minutes", e.minutes},
-                                 {"state", state_of(progress.exercise(e.programs.id))}});
+                                 {"state", state_of(progress.exercise(e.id))}});
         all.push_back({{"chapter", chapter.id},
                        {"title", chapter.title},
                        {"minutes", chapter.minutes},
-                       {"needs", chapter.needs},
-                       {"draft", chapter.draft},
+                       {"needs", tools_for(chapter.pair.needs())},
+                       {"draft", chapter.pair.draft},
                        {"here", open_here(chapter)},
                        {"exercises", exercises}});
     }
@@ -50,14 +50,22 @@ nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters, const Progr
 std::string last_begun(const std::vector<Chapter>& chapters, const Progress& progress) {
     std::string name, when;
     for (const Chapter& chapter : chapters)
-        for (const Exercise& e : chapter.exercises) {
-            const Done done = progress.exercise(e.programs.id);
+        for (const Case& e : chapter.exercises) {
+            const Done done = progress.exercise(e.id);
             const bool begun = done.started || done.checks > 0;
             if (!begun || done.passed || done.last < when) continue;
             name = chapter.short_id + "/" + e.name;
             when = done.last;
         }
     return name;
+}
+
+int list_names() {
+    for (const Chapter& chapter : Course::find().chapters()) {
+        fmt::print("{}\n", chapter.short_id);
+        for (const Case& e : chapter.exercises) fmt::print("{}/{}\n", chapter.short_id, e.name);
+    }
+    return kFine;
 }
 
 int list(bool json) {
@@ -73,9 +81,9 @@ int list(bool json) {
     Table table({"", "title", "minutes", "state"}, {Align::left, Align::left, Align::right, Align::left});
     for (const Chapter& chapter : chapters) {
         table.add({chapter.short_id, chapter.title, std::to_string(chapter.minutes), open_here(chapter)});
-        for (const Exercise& e : chapter.exercises)
-            table.add({fmt::format("  {}/{}", chapter.short_id, e.name), e.programs.title,
-                       std::to_string(e.minutes), state_of(progress.exercise(e.programs.id))});
+        for (const Case& e : chapter.exercises)
+            table.add({fmt::format("  {}/{}", chapter.short_id, e.name), e.title, std::to_string(e.minutes),
+                       state_of(progress.exercise(e.id))});
     }
     fmt::print("{}\n", table.text(2, table_columns()));
     if (const std::string begun = last_begun(chapters, progress); !begun.empty())
@@ -89,24 +97,14 @@ int list(bool json) {
 
 void add_list(Session& session) {
     const auto json = std::make_shared<bool>(false);
-    Subcommand command(
-        session,
-        {.name = "list",
-         .summary = "chapters and exercises, and what you have done",
-         .does = "Lists every chapter with its minutes and whether it is open here: live, where a GPU and "
-                 "the tools that it needs are found, or on recorded evidence. Below each chapter stand its "
-                 "exercises, as the other commands take their names, with your state: not started, started, "
-                 "ungraded (it compiles, and could not be run), tried or passed. Last it names the chapter "
-                 "to start with, or, of the exercises that you have started and not passed, the one that "
-                 "you worked on last.\n\n"
-                 "It looks for tools and starts none of them; ./lab doctor tries them out.",
-         .exits = {{"0", "the list is printed"}, bad_usage()},
-         .reads = {{"ch*/chapter.toml", "the chapters"}, {"work/progress.txt", "what you have done"}},
-         .examples = {{"./lab list", "the course at a glance"},
-                      {"./lab list --json", "the same for a script"}},
-         .see_also = {"run", "report", "doctor"}},
-        [json] { return list(*json); });
+    const auto names = std::make_shared<bool>(false);
+    Subcommand command(session, "list", "chapters and exercises, and what you have done",
+                       "A chapter is open live where a GPU and the tools that it needs are found; ./lab "
+                       "doctor tries them. An exercise is ungraded if it compiles and could not be run.",
+                       [json, names] { return *names ? list_names() : list(*json); });
     command.flag("--json", *json, "prints the list as JSON");
+    command.flag("--names", *names, "prints only the names that commands take, one a line");
+    command.exclude("--json", "--names");
 }
 
 }  // namespace lab

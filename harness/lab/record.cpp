@@ -6,8 +6,8 @@
 #include "core/files.h"
 #include "core/terminal.h"
 #include "course/case_evidence.h"
-#include "evidence/tools.h"
 #include "lab/command.h"
+#include "tools/machine.h"
 
 namespace lab {
 
@@ -15,35 +15,16 @@ namespace {
 
 struct Wanted {
     Program program;
-    std::vector<std::string> needs;
+    Needs needs;
     bool keep_report = false;  ///< the pair's reports are published too, for the GUI
 };
 
 bool is_recorded_and_fresh(const Course& course, const Program& program) {
     try {
-        return !is_stale(course, program, Evidence::open(course.evidence_of(program)));
+        return !course.is_stale(program, Evidence::open(course.evidence_of(program)));
     } catch (const Error&) {
         return false;  // none, or damaged: record it
     }
-}
-
-std::vector<Wanted> programs_of(const Course& course, const Chapter& chapter, const std::string& exercise) {
-    std::vector<Wanted> all;
-    const auto add = [&](const Program& program, const std::vector<std::string>& needs, bool keep_report) {
-        for (const Program& recorded : all_recordings(program))
-            all.push_back({recorded, needs, keep_report && recorded.recording.name.empty()});
-    };
-    if (exercise.empty()) {
-        for (const Program& p : chapter.pair.programs) add(p, chapter.pair.needs, true);
-        for (const Companion& c : chapter.companions) add(c.program, c.needs, false);
-    }
-    for (const Exercise& e : chapter.exercises)
-        if (exercise.empty() || e.name == exercise)
-            for (const Program& p : e.programs.programs) add(p, e.programs.needs, false);
-    for (const WrongAnswer& w : read_wrong_answers(course.root(), chapter))
-        if (exercise.empty() || w.exercise == exercise)
-            add(w.program, chapter.exercise(w.exercise)->programs.needs, false);
-    return all;
 }
 
 /// ncu writes the program's folder into its report. A copy of the course here tells nothing of the machine.
@@ -81,9 +62,8 @@ void record(const Course& course, const Wanted& wanted, const fs::path& binary) 
     const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
     const TemporaryFolder scratch;
     const fs::path report = scratch.path() / "run.nsys-rep";
-    RunRecord run = record_program(program, binary, {report, true}, announce_to_terminal);
-    run.sources = course.sources_of(program);
-    const fs::path evidence = folder / program.evidence_name;
+    const RunRecord run = record_program(course, program, binary, {report, true}, announce_to_terminal);
+    const fs::path evidence = folder / program.evidence_name();
     write_evidence(run, evidence);
     if (wanted.keep_report) keep_reports(course, report, evidence);
     fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
@@ -93,16 +73,24 @@ void record(const Course& course, const Wanted& wanted, const fs::path& binary) 
 /// What is to be recorded, of what is named.
 std::vector<Wanted> chosen_programs(const Course& course, const std::string& name, bool only_stale) {
     std::vector<Wanted> wanted;
-    const auto add = [&](const Chapter& chapter, const std::string& exercise) {
-        for (Wanted& w : programs_of(course, chapter, exercise))
-            if (!only_stale || !is_recorded_and_fresh(course, w.program)) wanted.push_back(std::move(w));
+    const auto add = [&](const Case& of) {
+        for (const Program& program : of.all_programs())
+            for (const Program& recorded : all_recordings(program))
+                if (!only_stale || !is_recorded_and_fresh(course, recorded))
+                    wanted.push_back(
+                        {recorded, of.needs(), of.kind == CaseKind::pair && recorded.recording.name.empty()});
     };
     if (name.empty()) {
-        for (const Chapter& chapter : course.chapters()) add(chapter, "");
-    } else {
-        const Course::Chosen chosen = course.choose(name);
-        add(chosen.chapter, chosen.exercise ? chosen.exercise->name : "");
+        for (const Chapter& chapter : course.chapters())
+            for (const Case* each : chapter.cases()) add(*each);
+        return wanted;
     }
+    const Course::Chosen chosen = course.choose(name);
+    if (chosen.part) {
+        add(*chosen.part);
+        return wanted;
+    }
+    for (const Case* each : chosen.chapter.cases()) add(*each);
     return wanted;
 }
 
@@ -113,7 +101,7 @@ int leave_out_impossible(std::vector<Wanted>& wanted) {
         const std::string missing = missing_for_live(w.needs);
         if (missing.empty()) return false;
         why = missing;
-        fmt::print(stderr, "{} is not recorded: {}\n", w.program.source.string(), missing);
+        fmt::print(stderr, "{} is not recorded: {}\n", w.program.file.string(), missing);
         return true;
     });
     if (wanted.empty() && left_out > 0)
@@ -158,32 +146,12 @@ void add_record(Session& session) {
         bool stale = false;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command(
-        session,
-        {.name = "record",
-         .summary = "record evidence (on a GPU, for maintainers)",
-         .does = "Builds and runs every program that is named, with its starters, solutions and wrong "
-                 "answers, under the tools that its findings need, and puts the evidence where the course "
-                 "is checked against it. What is recorded replaces what was there only once it is whole. A "
-                 "program that fails is named, and the others are still recorded.",
-         .exits = {{"0", "everything is recorded"},
-                   {"1", "something could not be recorded; it is named"},
-                   bad_usage(),
-                   nothing_could_run("there is no GPU, or a tool is missing")},
-         .reads = {{"ch*/, common/, harness/tests/wrong/", "the programs"}},
-         .writes = {{"ch*/evidence/GPU/",
-                     "an .sqlite for each program and recording, and the reports of the pair"},
-                    {"build/programs/",
-                     "the programs, built, and what compute-sanitizer saved of them as XML"}},
-         .examples = {{"./lab record --stale", "what a change of the programs has made stale"},
-                      {"./lab record ch05/missing_event", "one exercise with its wrong answers"}},
-         .see_also = {"verify", "docs", "docs/contributing.md"}},
-        [options] { return record_all(options->name, options->stale); });
-    command.option({.name = "NAME",
-                    .text = "a chapter or an exercise",
-                    .otherwise = "everything",
-                    .takes = Takes::any_case},
-                   options->name);
+    Subcommand command(session, "record", "record evidence (on a GPU, for maintainers)",
+                       "Records programs with their starters, solutions and wrong answers. New evidence "
+                       "replaces the old once it is whole. A program that fails is named (exit code 1), and "
+                       "the others are still recorded.\nExample: ./lab record --stale",
+                       [options] { return record_all(options->name, options->stale); });
+    command.optional_argument("NAME", options->name, "a chapter or an exercise; without it, everything");
     command.flag("--stale", options->stale,
                  "only what is missing, damaged or of another version of its program");
 }

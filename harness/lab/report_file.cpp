@@ -5,24 +5,10 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "course/course.h"
-#include "evidence/tools.h"
 #include "lab/course_program.h"
+#include "tools/machine.h"
 
 namespace lab {
-
-Option report_word() {
-    return {.name = "FILE",
-            .text = "an .nsys-rep, or the .sqlite that nsys exports from it",
-            .takes = Takes::report,
-            .required = true};
-}
-
-Option range_option() {
-    return {.name = "--range",
-            .text = "only the work launched in NVTX ranges of this name",
-            .value = "NAME",
-            .otherwise = "the whole report"};
-}
 
 namespace {
 
@@ -30,7 +16,7 @@ namespace {
 bool is_of_a_draft(const Course& course, const fs::path& file) {
     for (const std::string& id : course.chapter_ids())
         for (const fs::path& part : file)
-            if (part == id) return course.chapter(id).draft;
+            if (part == id) return course.chapter(id).pair.draft;
     return false;
 }
 

@@ -5,15 +5,14 @@
 #include <string>
 
 #include "core/files.h"
-#include "course/recorder.h"
 #include "evidence/evidence.h"
-#include "lab/manual.h"
+#include "tools/recorder.h"
 
 namespace lab {
 
-/// The word FILE of a command that takes a report, and its option --range.
-[[nodiscard]] Option report_word();
-[[nodiscard]] Option range_option();
+/// What the help of a command says of its argument FILE, and of its option --range.
+inline constexpr const char* kReportText = "an .nsys-rep, or the .sqlite that nsys exports from it";
+inline constexpr const char* kRangeText = "only the work launched in NVTX ranges of this name";
 
 /// What a command asks of a report.
 enum class Holds { a_trace, anything };

@@ -12,7 +12,7 @@
 #include "draw/chrome_trace.h"
 #include "draw/svg.h"
 #include "draw/terminal.h"
-#include "evidence/range_selection.h"
+#include "evidence/launches.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
 
@@ -49,6 +49,7 @@ Trace part_of(const Trace& trace, const Timeline& window) {
             records, [&](const auto& r) { return r.end_ns < window.begin_ns || r.start_ns > window.end_ns; });
     };
     keep(part.kernels), keep(part.copies), keep(part.api_calls), keep(part.ranges);
+    link_to_calls(part);  // they have other places now
     return part;
 }
 
@@ -92,59 +93,19 @@ int timeline(const TimelineRequest& request) {
 
 void add_timeline(Session& session) {
     const auto request = std::make_shared<TimelineRequest>();
-    Subcommand command(
-        session,
-        {.name = "timeline",
-         .summary = "a picture of a report: terminal, SVG or Perfetto",
-         .does = "Draws a report of Nsight Systems, in rows: the NVTX ranges of each thread, and the same "
-                 "as the GPU saw them, from the first start to the last end of their work; the calls in "
-                 "which a thread waits for the GPU; its other CUDA calls, if those of one name take a "
-                 "fiftieth of the picture together; for each stream its kernels, copies and memory sets; "
-                 "the copies in each direction; and the time in which no GPU did anything. Without --svg "
-                 "and --chrome it draws in the terminal, as wide as that is. The JSON of --chrome holds "
-                 "every CUDA call.\n\n"
-                 "The picture begins with the first thing it shows, or with the first range of the name "
-                 "given. --from and --to count from there, as the picture's axis does, in ns, us, ms or s.",
-         .exits = {{"0", "the picture is made"},
-                   {"1", "it could not be written, to a full disk for one"},
-                   bad_usage(),
-                   nothing_could_run("an .nsys-rep is given and there is no nsys to export it")},
-         .reads = {{"FILE",
-                    "the report. An .nsys-rep is exported to a temporary folder; nothing is left beside it"}},
-         .writes = {{"what --svg and --chrome name", "the picture, whole or not at all"}},
-         .examples =
-             {{"./lab timeline ch05_streams/evidence/h200/fixed.sqlite --range normalise",
-               "one range, in the terminal"},
-              {"./lab timeline ch01_tools/evidence/h200/buggy.sqlite --range solve --from 20ms --to 70ms",
-               "a look at a few of its steps"},
-              {"./lab timeline ch05_streams/evidence/h200/buggy.sqlite --svg buggy.svg --chrome buggy.json",
-               "for a browser, and for ui.perfetto.dev"}},
-         .see_also = {"analyze", "nsys", "run"}},
-        [request] { return timeline(*request); });
-    command.option(report_word(), request->file);
-    command.option(range_option(), request->range);
-    command.option({.name = "--from",
-                    .text = "draws from this time on, such as 20ms",
-                    .value = "TIME",
-                    .otherwise = "from the beginning"},
-                   request->from);
-    command.option({.name = "--to",
-                    .text = "draws up to this time, such as 45ms",
-                    .value = "TIME",
-                    .otherwise = "to the end"},
-                   request->to);
-    command.option({.name = "--svg",
-                    .text = "writes an SVG to this file",
-                    .value = "FILE",
-                    .otherwise = "none is written",
-                    .takes = Takes::file},
-                   request->svg);
-    command.option({.name = "--chrome",
-                    .text = "writes Chrome trace JSON, which Perfetto opens, to this file",
-                    .value = "FILE",
-                    .otherwise = "none is written",
-                    .takes = Takes::file},
-                   request->chrome);
+    Subcommand command(session, "timeline", "a picture of a report: terminal, SVG or Perfetto",
+                       "Without --svg and --chrome it draws in the terminal. A time is in ns, us, ms or s, "
+                       "and counts from the left edge of the picture that is drawn without --from. Short "
+                       "CUDA calls that do not wait for the GPU are only in the JSON.\n"
+                       "Example: ./lab timeline my.nsys-rep --range solve --from 20ms --to 70ms",
+                       [request] { return timeline(*request); });
+    command.argument("FILE", request->file, kReportText);
+    command.option("--range", "NAME", request->range, kRangeText);
+    command.option("--from", "TIME", request->from, "draws from this time on, such as 20ms");
+    command.option("--to", "TIME", request->to, "draws up to this time, such as 45ms");
+    command.option("--svg", "FILE", request->svg, "writes an SVG to this file");
+    command.option("--chrome", "FILE", request->chrome,
+                   "writes Chrome trace JSON, which Perfetto opens, to this file");
 }
 
 }  // namespace lab

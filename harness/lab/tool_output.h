@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "evidence/tool_output.h"
+#include "evidence/tool_results.h"
 
 namespace lab {
 

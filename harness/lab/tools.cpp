@@ -6,11 +6,11 @@
 
 #include "core/files.h"
 #include "core/text.h"
-#include "course/recorder.h"
-#include "evidence/sanitizer_report.h"
-#include "evidence/tools.h"
 #include "lab/command.h"
 #include "lab/course_program.h"
+#include "tools/machine.h"
+#include "tools/recorder.h"
+#include "tools/sanitizer_report.h"
 
 namespace lab {
 
@@ -45,7 +45,7 @@ Program program_by_name(const Course& course, const std::string& name) {
         Program program;
         const fs::path absolute = fs::absolute(name).lexically_normal();
         if (!fs::exists(absolute)) throw Error(fmt::format("there is no file {}", printable(name)));
-        program.source = course.shown(absolute);
+        program.file = course.shown(absolute);
         program.name = absolute.stem().string();
         return program;
     }
@@ -76,7 +76,7 @@ fs::path binary_for(const Course& course, const Program& program, const std::opt
     if (!tool)
         throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
                     kNothingCouldRun);
-    if (!is_source(program.source.string())) return course.root() / program.source;
+    if (!is_source(program.file.string()) && program.base.empty()) return course.root() / program.file;
     return build_program(course, program, announce_to_terminal);
 }
 
@@ -103,13 +103,13 @@ int show(std::vector<std::string> words, const fs::path& binary, const std::vect
     return outcome.exit_code == 0 ? kFine : kFindingFailed;
 }
 
-/// The program as a further recording of chapter.toml makes it; as the plain one does for "".
+/// The program as a further recording of case.toml makes it; as the plain one does for "".
 Program recorded_as(const Program& program, const std::string& name) {
     if (name.empty()) return program;
     if (const Recording* const further = program.recording_called(name)) return program.recorded_as(*further);
     std::vector<std::string> names;
     for (const Recording& further : program.further) names.push_back(further.name);
-    throw Error(fmt::format("{} has no recording '{}'; it has {}", program.source.string(), printable(name),
+    throw Error(fmt::format("{} has no recording '{}'; it has {}", program.file.string(), printable(name),
                             names.empty() ? "only the plain one" : join(names, ", ")));
 }
 
@@ -156,69 +156,36 @@ int run_sanitize(const ToolRequest& request) {
 }  // namespace
 
 void add_tools(Session& session) {
-    const auto add = [&](Manual page, const std::vector<Option>& more, int (*work)(const ToolRequest&)) {
-        const auto request = std::make_shared<ToolRequest>();
-        page.exits = {{"0", "the program ended well, and the tool found nothing wrong"},
-                      {"1", "the program failed, the tool did, or it found an error"},
-                      bad_usage(),
-                      nothing_could_run("there is no GPU, or the tool or nvcc is missing")};
-        page.reads = {
-            {"PROGRAM", "its source, which is built first if it has changed; or the program itself"}};
-        Subcommand command(session, std::move(page), [request, work] { return work(*request); });
-        command.option(
-            {.name = "PROGRAM",
-             .text =
-                 "a program of the course (ch05/buggy, ch05/EXERCISE/starter), a .cu file of your own, or "
-                 "a program that is built already",
-             .takes = Takes::program,
-             .required = true},
-            request->program);
-        command.rest({.name = "ARGUMENT", .text = "for the program", .behind_dashes = true},
-                     request->arguments);
-        for (const Option& option : more)
-            command.option(option, option.name == "--tool" ? request->tool : request->recording);
+    const auto request = std::make_shared<ToolRequest>();  // of the one command that is run
+    const auto add = [&](const char* name, const char* summary, const char* footer,
+                         int (*work)(const ToolRequest&)) {
+        Subcommand command(session, name, summary, footer, [request, work] { return work(*request); });
+        command.argument("PROGRAM", request->program,
+                         "a program of the course (ch05/buggy, ch05/EXERCISE/starter), a .cu file of your "
+                         "own, or a program that is built already");
+        command.rest("ARGUMENT", request->arguments, "for the program, behind --");
+        return command;
     };
-    add({.name = "nsys",
-         .summary = "record a program with Nsight Systems",
-         .does =
-             "Builds a program of the course or a .cu file of your own, or takes one that is built, prints "
-             "the command line of nsys and runs it. The report stays where nsys-ui opens it and ./lab "
-             "analyze and ./lab timeline read it.",
-         .writes = {{"build/reports/", "the .nsys-rep"}, {"build/programs/", "the program, built"}},
-         .examples = {{"./lab nsys ch05/buggy", "records the chapter's first program"},
-                      {"./lab nsys ch05/fixed -- --count 1000000", "words behind -- go to the program"},
-                      {"./lab nsys build/my_program", "a program that is built already"}},
-         .see_also = {"analyze", "timeline", "docs/nsys.md"}},
-        {{.name = "--recording",
-          .text = "with the options and arguments of this [[recording]] of chapter.toml",
-          .value = "NAME",
-          .otherwise = "the plain recording"}},
-        run_nsys);
-    add({.name = "ncu",
-         .summary = "profile a program's kernels with Nsight Compute",
-         .does = "Builds a program, prints the command line of ncu and runs it: the basic set of sections "
-                 "for the first five launches, with the clocks left as they are. ncu-ui opens the report; "
-                 "ncu --import prints it.",
-         .writes = {{"build/reports/", "the .ncu-rep"}, {"build/programs/", "the program, built"}},
-         .examples = {{"./lab ncu ch05/fixed", "profiles the chapter's second program"},
-                      {"./lab ncu ch05/vector_add_pipeline/solution", "and that of an exercise"}},
-         .see_also = {"nsys", "doctor", "docs/metrics.md"}},
-        {}, run_ncu);
-    add({.name = "sanitize",
-         .summary = "run a program under compute-sanitizer",
-         .does = "Builds a program, prints the command line of compute-sanitizer and runs it. Kernels run "
-                 "many times slower under it, so programs of the course get smaller sizes unless you give "
-                 "arguments.",
-         .writes = {{"build/programs/", "the program, built"}},
-         .examples = {{"./lab sanitize ch05/fixed", "memcheck, with leaks"},
-                      {"./lab sanitize ch05/fixed --tool racecheck", "looks for races in shared memory"}},
-         .see_also = {"check", "verify", "docs/sanitizer.md"}},
-        {{.name = "--tool",
-          .text = "what it looks for",
-          .value = "TOOL",
-          .otherwise = "memcheck",
-          .choices = {kSanitizerTools.begin(), kSanitizerTools.end()}}},
-        run_sanitize);
+    add("nsys", "record a program with Nsight Systems",
+        "Shows the command line of nsys and runs it. The report is in build/reports/, where nsys-ui opens it "
+        "and ./lab analyze and ./lab timeline read it.\n"
+        "Example: ./lab nsys ch05/fixed -- --count 1000000",
+        run_nsys)
+        .option("--recording", "NAME", request->recording,
+                "with the options and arguments of this [[recording]] of case.toml");
+    add("ncu", "profile a program's kernels with Nsight Compute",
+        "Shows the command line of ncu and runs it: the basic set of sections for the first five launches, "
+        "with the clocks left as they are. The report is in build/reports/; ncu-ui opens it.\n"
+        "Example: ./lab ncu ch05/vector_add_pipeline/solution",
+        run_ncu);
+    add("sanitize", "run a program under compute-sanitizer",
+        "Shows the command line of compute-sanitizer and runs it. Kernels run many times slower under it, so "
+        "programs of the course get smaller sizes unless you give arguments.\n"
+        "Exit code 1: the program failed, or the tool found an error.\n"
+        "Example: ./lab sanitize ch05/fixed --tool racecheck",
+        run_sanitize)
+        .option("--tool", "TOOL", request->tool, "what it looks for",
+                {kSanitizerTools.begin(), kSanitizerTools.end()});
 }
 
 }  // namespace lab

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "core/error.h"
 #include "core/table.h"
 #include "core/text.h"
-#include "evidence/sanitizer_report.h"
+#include "tools/machine.h"
 
 namespace lab {
 
@@ -18,130 +17,69 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kKinds{"finding", "clean", "rejected"};
-constexpr std::array kVerdicts{Verdict::pass, Verdict::fail, Verdict::inconclusive, Verdict::not_run};
+constexpr std::array kKinds{"finding", "starter", "rejected", "answer", "clean", "structure"};
+constexpr std::array kVerdicts{"pass", "fail", "inconclusive", "not_run"};
 
-Claim::Kind kind_from(const std::string& word) {
-    const auto at = std::find(kKinds.begin(), kKinds.end(), word);
-    if (at == kKinds.end()) throw Error(fmt::format("'{}' is no kind of claim", word));
-    return static_cast<Claim::Kind>(at - kKinds.begin());
+template <class Words>
+std::size_t place_of(const std::string& word, const Words& words) {
+    const auto at = std::find(words.begin(), words.end(), word);
+    if (at == words.end()) throw Error(fmt::format("'{}' is none of {}", word, fmt::join(words, ", ")));
+    return static_cast<std::size_t>(at - words.begin());
 }
 
-Verdict verdict_from(const std::string& word) {
-    const auto at = std::find_if(kVerdicts.begin(), kVerdicts.end(),
-                                 [&](Verdict verdict) { return word == to_string(verdict); });
-    if (at == kVerdicts.end()) throw Error(fmt::format("'{}' is no verdict", word));
-    return *at;
-}
-
+/// A claim is a line of the file: kind, subject, what, measured, verdict, why.
 Claim claim_from(const Json& json) {
-    const auto text = [&](const char* name) { return json.at(name).get<std::string>(); };
-    return {kind_from(text("kind")),       text("subject"), text("what"), text("measured"),
-            verdict_from(text("verdict")), text("why")};
+    const auto text = [&](std::size_t i) { return json.at(i).get<std::string>(); };
+    return {static_cast<Claim::Kind>(place_of(text(0), kKinds)), text(1), text(2), text(3),
+            static_cast<Verdict>(place_of(text(4), kVerdicts)),  text(5)};
 }
 
 Json to_json(const Claim& claim) {
-    return {{"kind", kKinds[static_cast<std::size_t>(claim.kind)]},
-            {"subject", claim.subject},
-            {"what", claim.what},
-            {"measured", claim.measured},
-            {"verdict", to_string(claim.verdict)},
-            {"why", claim.why}};
+    return Json::array({kKinds[static_cast<std::size_t>(claim.kind)], claim.subject, claim.what,
+                        claim.measured, to_string(claim.verdict), claim.why});
 }
 
-/// "pass", or the verdict with its reason.
-std::string cell_of(const Claim& claim) {
-    if (claim.verdict == Verdict::pass) return "pass";
-    return fmt::format("**{}** {}", claim.verdict == Verdict::not_run ? "not run" : to_string(claim.verdict),
-                       claim.why);
-}
-
-std::vector<Claim> of_kind(const Verified& verified, Claim::Kind kind) {
-    std::vector<Claim> claims;
+/// "32", or "31 of 32".
+std::string counted(const Verified& verified, Claim::Kind kind) {
+    std::size_t all = 0, passed = 0;
     for (const Claim& claim : verified.claims)
-        if (claim.kind == kind) claims.push_back(claim);
-    return claims;
+        if (claim.kind == kind) ++all, passed += claim.verdict == Verdict::pass;
+    return passed == all ? std::to_string(all) : fmt::format("{} of {}", passed, all);
 }
 
-std::string findings_table(const Verified& verified) {
-    Table table({"case", "finding", "measured", "verdict"});
-    for (const Claim& c : of_kind(verified, Claim::Kind::finding))
-        table.add({c.subject, c.what, c.measured, cell_of(c)});
-    return table.markdown();
+/// Is the program still the one that was verified?
+bool is_unchanged(const Course& course, const Program& program, const Verified& verified) {
+    const auto at = verified.sources.find(program.file.string());
+    if (at == verified.sources.end()) return false;
+    const std::size_t space = std::min(at->second.find(' '), at->second.size());
+    return at->second.substr(0, space) == course.fingerprint_of(program, at->second.substr(space));
 }
 
-/// A row a program, a column a tool.
-std::string clean_table(const Verified& verified) {
-    std::vector<std::string> head{"program under compute-sanitizer"};
-    head.insert(head.end(), kSanitizerTools.begin(), kSanitizerTools.end());
-    Table table(head);
-    std::map<std::string, std::vector<std::string>> rows;
-    std::vector<std::string> programs;
-    for (const Claim& c : of_kind(verified, Claim::Kind::clean)) {
-        const auto [row, is_new] = rows.try_emplace(c.subject, head.size());
-        if (is_new) programs.push_back(row->second[0] = c.subject);
-        for (std::size_t t = 0; t < kSanitizerTools.size(); ++t)
-            if (c.what.rfind(kSanitizerTools[t], 0) == 0)
-                row->second[t + 1] = c.verdict == Verdict::pass && c.what != kSanitizerTools[t]
-                                         ? "reports, as it must"
-                                         : cell_of(c);
+/// The elements of an array or the members of an object, a line each.
+std::string lines_of(const Json& json) {
+    std::vector<std::string> lines;
+    for (const auto& [key, value] : json.items()) {
+        const std::string name = json.is_object() ? Json(key).dump() + ": " : "";
+        lines.push_back("   " + name + value.dump(-1, ' ', false, Json::error_handler_t::replace));
     }
-    for (const std::string& program : programs) table.add(rows.at(program));
-    return table.markdown();
-}
-
-std::string rejected_table(const Verified& verified) {
-    Table table({"wrong answer", "rejected by", "verdict"});
-    for (const Claim& c : of_kind(verified, Claim::Kind::rejected))
-        table.add({c.subject, c.what, cell_of(c)});
-    return table.markdown();
-}
-
-std::string counted(const Verified& verified) {
-    const auto number = [&](Verdict verdict) {
-        return std::count_if(verified.claims.begin(), verified.claims.end(),
-                             [&](const Claim& claim) { return claim.verdict == verdict; });
-    };
-    return fmt::format("{} passed, {} failed, {} not run", number(Verdict::pass),
-                       number(Verdict::fail) + number(Verdict::inconclusive), number(Verdict::not_run));
-}
-
-/// The findings that are asserted today and were not asked then: "ch06_graphs/recapture waits".
-std::vector<std::string> findings_since(const Chapter& chapter, const Verified& verified) {
-    std::set<std::string> then;
-    for (const Claim& claim : of_kind(verified, Claim::Kind::finding))
-        then.insert(claim.subject + " " + claim.what);
-    std::vector<std::string> since;
-    const auto look = [&](const std::string& subject, const std::vector<Finding>& findings) {
-        for (const Finding& finding : findings)
-            if (const std::string name = subject + " " + finding.id; finding.asserted() && !then.count(name))
-                since.push_back(name);
-    };
-    look(chapter.pair.id, chapter.pair.findings);
-    for (const Companion& companion : chapter.companions)
-        look(fmt::format("{}/{}", chapter.id, companion.program.name), companion.findings);
-    for (const Exercise& exercise : chapter.exercises) look(exercise.programs.id, exercise.programs.findings);
-    return since;
-}
-
-std::string section_of(const Course& course, const Chapter& chapter, const Verified* verified) {
-    std::string text = fmt::format("## {}\n\n", chapter.id);
-    if (!verified)
-        return text + (chapter.draft ? "Not verified yet: the chapter is a draft.\n"
-                                     : "Not verified on a GPU yet.\n");
-    std::string label = source_label(verified->provenance, true);
-    text += fmt::format("**{}.**\n*{}*\n", counted(*verified), label);
-    if (const auto changed = changed_since(course, chapter, *verified); !changed.empty())
-        text += fmt::format("\n**Stale**: since then {} changed.\n", join(changed, ", "));
-    if (const auto since = findings_since(chapter, *verified); !since.empty())
-        text += fmt::format("\n**Not verified yet**, since it came later: {}.\n", join(since, ", "));
-    for (const std::string& table :
-         {findings_table(*verified), clean_table(*verified), rejected_table(*verified)})
-        text += "\n" + table;
-    return text;
+    return lines.empty() ? "" : "\n" + join(lines, ",\n") + "\n  ";
 }
 
 }  // namespace
+
+Verified verified_here() {
+    Verified verified{{{"date", utc_now()}, {"gpu", gpu()->name}, {"driver", gpu()->driver}}, {}, {}};
+    for (const auto& [name, tool] : {std::pair{"cuda", nvcc()},
+                                     {"nsys", nsys()},
+                                     {"ncu", ncu()},
+                                     {"compute-sanitizer", compute_sanitizer()}})
+        if (tool) verified.provenance[name] = version_of(*tool);
+    return verified;
+}
+
+std::string fingerprint_in(const Provenance& provenance) {
+    return trim(value_of(provenance, "fingerprint") + " " + value_of(provenance, "silent"));
+}
 
 fs::path verification_file(const Course& course) {
     return course.root() / "docs" / "verification.json";
@@ -167,39 +105,80 @@ Verification read_verification(const fs::path& file) {
 }
 
 void write_verification(const Verification& verification, const fs::path& file) {
-    Json json = Json::object();
+    std::vector<std::string> chapters;
     for (const auto& [chapter, verified] : verification) {
         Json claims = Json::array();
         for (const Claim& claim : verified.claims) claims.push_back(to_json(claim));
-        json[chapter] = {
-            {"provenance", verified.provenance}, {"sources", verified.sources}, {"claims", claims}};
+        chapters.push_back(
+            fmt::format(" {}: {{\n  \"provenance\": {},\n  \"sources\": {{{}}},\n  \"claims\": [{}]\n }}",
+                        Json(chapter).dump(), Json(verified.provenance).dump(), lines_of(verified.sources),
+                        lines_of(claims)));
     }
-    write_file(file, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    write_file(file, "{\n" + join(chapters, ",\n") + "\n}\n");
 }
 
-std::vector<std::string> changed_since(const Course& course, const Chapter& chapter,
-                                       const Verified& verified) {
-    std::map<std::string, std::string> today;
-    for (const Program& program : all_programs(course, chapter))
-        today[program.source.string()] = course.fingerprint_of(program);
-    std::vector<std::string> changed;
-    for (const auto& [source, print] : today) {
-        const auto at = verified.sources.find(source);
-        if (at == verified.sources.end() || at->second != print) changed.push_back(source);
+std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter) {
+    std::vector<SanitizerRun> runs;
+    for (const Case* of : chapter.cases())
+        for (const char* tool : kSanitizerTools) {
+            const auto& reports = of->first_reports;
+            const bool reported = std::find(reports.begin(), reports.end(), tool) != reports.end();
+            if (of->programs.size() > 1 && of->programs[0].sanitizers.empty())
+                runs.push_back({of->programs[0], tool, reported});
+            runs.push_back({of->programs.back(), tool});
+        }
+    return runs;
+}
+
+Claim claim_of(const SanitizerRun& run) {
+    return {Claim::Kind::clean,
+            run.program.file.string(),
+            run.tool + (run.must_report ? ", which must report" : ""),
+            "",
+            Verdict::not_run,
+            ""};
+}
+
+Claims claims_kept(const Course& course, const Chapter& chapter, const Verification& before) {
+    Claims claims;
+    const auto verified = before.find(chapter.id);
+    for (const SanitizerRun& run : sanitizer_runs(chapter)) {
+        Claim claim = claim_of(run);
+        claim.why = "it has not been run under compute-sanitizer since it changed";
+        if (verified != before.end() && is_unchanged(course, run.program, verified->second))
+            for (const Claim& kept : verified->second.claims)
+                if (kept.kind == claim.kind && kept.subject == claim.subject && kept.what == claim.what)
+                    claim = kept;
+        claims.push_back(std::move(claim));
     }
-    for (const auto& [source, print] : verified.sources)
-        if (!today.count(source)) changed.push_back(source);
-    return changed;
+    return claims;
 }
 
 std::string verification_markdown(const Course& course, const Verification& verification) {
-    std::string text;
+    using Align = Table::Align;
+    Table table({"chapter", "findings", "starters that fail as stated", "wrong answers rejected",
+                 "clean under a sanitizer tool", "verified"},
+                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::left});
+    std::string below;
     for (const Chapter& chapter : course.chapters()) {
         const auto at = verification.find(chapter.id);
-        text += (text.empty() ? "" : "\n") +
-                section_of(course, chapter, at == verification.end() ? nullptr : &at->second);
+        if (at == verification.end()) {
+            table.add({chapter.id, "", "", "", "", "not yet"});
+            continue;
+        }
+        const Verified& verified = at->second;
+        table.add({chapter.id, counted(verified, Claim::Kind::finding),
+                   counted(verified, Claim::Kind::starter), counted(verified, Claim::Kind::rejected),
+                   counted(verified, Claim::Kind::clean), source_label(verified.provenance, true)});
+        for (const Claim& claim : verified.claims)
+            if (claim.verdict != Verdict::pass)
+                below += fmt::format("- **{}** {} {}: {}\n", to_string(claim.verdict), claim.subject,
+                                     claim.what, claim.why);
+        for (const Program& program : all_programs(chapter))
+            if (!is_unchanged(course, program, verified))
+                below += fmt::format("- **stale** {} has changed since\n", program.file.string());
     }
-    return text;
+    return table.markdown() + (below.empty() ? "" : "\n" + below);
 }
 
 }  // namespace lab

@@ -6,32 +6,26 @@
 #include <vector>
 
 #include "core/files.h"
+#include "course/claims.h"
 #include "course/course.h"
-#include "course/expectation.h"
-#include "evidence/evidence.h"
 
 namespace lab {
-
-/// One thing that was verified.
-struct Claim {
-    enum class Kind { finding, clean, rejected };
-    Kind kind = Kind::finding;
-    std::string subject;   ///< the case of a finding; else the program's file
-    std::string what;      ///< the finding's id, the tool's name, or the findings that must reject
-    std::string measured;  ///< of both programs, for a finding; "" else
-    Verdict verdict = Verdict::not_run;
-    std::string why;  ///< for every verdict but pass
-};
 
 /// One chapter, verified in one go.
 struct Verified {
     Provenance provenance;                       ///< GPU, driver, tools, date
-    std::map<std::string, std::string> sources;  ///< fingerprint of each program, by its file
-    std::vector<Claim> claims;
+    std::map<std::string, std::string> sources;  ///< by a program's file, what fingerprint_in() says
+    Claims claims;
 };
 
 /// By the chapter's folder.
 using Verification = std::map<std::string, Verified>;
+
+/// Nothing verified yet, with this machine's GPU, tools and date.
+[[nodiscard]] Verified verified_here();
+
+/// The fingerprint of a recorded program, and behind it the numbers of its silent messages.
+[[nodiscard]] std::string fingerprint_in(const Provenance& provenance);
 
 /// docs/verification.json
 [[nodiscard]] fs::path verification_file(const Course& course);
@@ -42,11 +36,26 @@ using Verification = std::map<std::string, Verified>;
 /// Writes the file whole or not at all.
 void write_verification(const Verification& verification, const fs::path& file);
 
-/// The programs of a chapter that are not what was verified: changed, new or gone.
-[[nodiscard]] std::vector<std::string> changed_since(const Course& course, const Chapter& chapter,
-                                                     const Verified& verified);
+/// A program under a tool of compute-sanitizer.
+struct SanitizerRun {
+    Program program;
+    std::string tool;
+    bool must_report = false;  ///< else it must find nothing
+};
 
-/// The page's generated part. A chapter that was not verified, or has changed since, says so.
+/// The last program of a case is right, so all tools find it clean. The first one's fault is the lesson: if
+/// findings ask the sanitizer about it they have the say; if not, only what the case states is reported.
+[[nodiscard]] std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter);
+
+/// What such a run is to show, not run yet.
+[[nodiscard]] Claim claim_of(const SanitizerRun& run);
+
+/// The claims of a chapter's sanitizer runs as they were last verified; not run for a program that has
+/// changed since.
+[[nodiscard]] Claims claims_kept(const Course& course, const Chapter& chapter, const Verification& before);
+
+/// A row for each chapter: where and when it was verified, and how many claims of each kind hold; below it
+/// what does not hold, and what has changed since.
 [[nodiscard]] std::string verification_markdown(const Course& course, const Verification& verification);
 
 }  // namespace lab

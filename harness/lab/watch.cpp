@@ -1,7 +1,8 @@
 // lab watch EX: checks the learner's answer whenever it is saved, until it passes.
 #include <fmt/format.h>
 
-#include "core/file_watch.h"
+#include <thread>
+
 #include "core/files.h"
 #include "lab/command.h"
 #include "lab/learner.h"
@@ -10,16 +11,33 @@ namespace lab {
 
 namespace {
 
+/// What a save changes: the file's time and size. Nothing while an editor replaces the file by a new one.
+using FileState = std::optional<std::pair<fs::file_time_type, std::uintmax_t>>;
+
+FileState state_of(const fs::path& file) {
+    std::error_code no_time, no_size;
+    const std::pair state{fs::last_write_time(file, no_time), fs::file_size(file, no_size)};
+    return no_time || no_size ? std::nullopt : std::optional(state);
+}
+
+/// Returns once the file differs from `seen` and two looks at it agree, as editors write in bursts.
+FileState changed_state(const fs::path& file, const FileState& seen) {
+    for (FileState before, now = seen;; before = now) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        now = state_of(file);
+        if (now && now != seen && now == before) return now;
+    }
+}
+
 int watch(const std::string& name) {
     const Course course = Course::find();
     const Course::Chosen chosen = choose_exercise(course, name);
-    const fs::path answer = answer_path(course, *chosen.exercise);
+    const fs::path answer = answer_path(course, *chosen.part);
     if (!fs::exists(answer)) {
-        copy_starter(course, *chosen.exercise);
-        progress_of(course).add(Step::started, chosen.exercise->programs.id);
+        copy_starter(course, *chosen.part);
+        progress_of(course).add(Step::started, chosen.part->id);
     }
-    FileWatch file(answer);
-    for (;;) {
+    for (FileState seen = state_of(answer);; seen = changed_state(answer, seen)) {
         int result = kBadInput;
         try {
             result = check_answer(course, chosen);
@@ -30,12 +48,8 @@ int watch(const std::string& name) {
             fmt::print("passed, so watching ends\n");
             return kFine;
         }
-        fmt::print("\nwatching {} ({}); save it to check again, Ctrl-C to end\n", course.shown(answer),
-                   file.method());
+        fmt::print("\nwatching {}; save it to check again, Ctrl-C to end\n\n", course.shown(answer));
         std::fflush(stdout);
-        while (!file.wait(std::chrono::hours(1))) {
-        }
-        fmt::print("\n");
     }
 }
 
@@ -43,23 +57,11 @@ int watch(const std::string& name) {
 
 void add_watch(Session& session) {
     const auto name = std::make_shared<std::string>();
-    Subcommand command(session,
-                       {.name = "watch",
-                        .summary = "grade your answer whenever you save it",
-                        .does = "Does what ./lab check does, at once and then again whenever the file "
-                                "changes, until it passes or Ctrl-C ends it. It starts the exercise if you "
-                                "have not. It asks the kernel for changes (inotify) and looks at the file "
-                                "three times a second where that is not possible.",
-                        .exits = {{"0", "passed"}, bad_usage()},
-                        .reads = {{"work/CHAPTER/N_EXERCISE/answer.cu", "your answer"}},
-                        .writes = {{"build/live/work/", "evidence and report of the latest run"},
-                                   {"work/progress.txt", "each result"}},
-                        .examples = {{"./lab watch ch05/vector_add_pipeline", "checks whenever you save"},
-                                     {"LAB_WATCH=polling ./lab watch ch05/1",
-                                      "on a network drive that tells of no changes"}},
-                        .see_also = {"check", "start", "hint"}},
+    Subcommand command(session, "watch", "grade your answer whenever you save it",
+                       "Does what ./lab check does, at once and after each save, until the answer passes or "
+                       "Ctrl-C ends it. It starts the exercise if you have not.",
                        [name] { return watch(*name); });
-    command.option(exercise_word(), *name);
+    command.argument("EXERCISE", *name, kExerciseText);
 }
 
 }  // namespace lab

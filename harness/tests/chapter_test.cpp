@@ -1,5 +1,5 @@
 #include "course/chapter.h"
-#include "course/recorder.h"
+#include "tools/recorder.h"
 
 #include <doctest/doctest.h>
 

@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "evidence/schema.h"
 #include "evidence/trace_reader.h"
-#include "evidence/views.h"
 
 using namespace lab;
 

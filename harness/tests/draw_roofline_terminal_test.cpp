@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "core/utf8.h"
 #include "tests/draw_rooflines.h"
 #include "tests/draw_traces.h"
 
@@ -19,7 +18,7 @@ namespace {
 int widest(const std::string& text) {
     int columns = 0;
     for (const std::string& line : split(text, '\n'))
-        columns = std::max(columns, columns_of(std::string_view(line)));
+        columns = std::max(columns, static_cast<int>(display_width(line)));
     return columns;
 }
 

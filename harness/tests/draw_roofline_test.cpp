@@ -12,7 +12,6 @@
 #include "draw/label_room.h"
 #include "draw/roofline_svg.h"
 #include "draw/svg_page.h"
-#include "draw/svg_text.h"
 #include "tests/draw_rooflines.h"
 #include "tests/draw_traces.h"
 

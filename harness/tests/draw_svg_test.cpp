@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "draw/palette.h"
-#include "draw/svg_text.h"
+#include "draw/svg_page.h"
 #include "tests/draw_traces.h"
 
 using namespace lab;
@@ -161,18 +161,12 @@ TEST_CASE("One kernel has one colour in all timelines of a figure") {
     add_kernel(first, "b", 90, 100, 7);
     add_kernel(second, "b", 0, 60, 7);
     add_kernel(second, "a", 60, 100, 7);
-    std::vector<Timeline> timelines = {build_timeline(first, {}), build_timeline(second, {})};
-    REQUIRE(timelines[1].rows[0].boxes[0].colour_index == 0);  // on its own, b comes first
-    const SharedColours shared = share_colours(timelines);
-    CHECK(shared.names == std::vector<std::string>{"a", "b"});
-    CHECK(shared.paint(0, timelines[0].rows[0].boxes[1]) == 1);
-    CHECK(shared.paint(1, timelines[1].rows[0].boxes[0]) == 1);
-    CHECK(shared.paint(1, timelines[1].rows[0].boxes[1]) == 0);
-
-    const std::string svg = timeline_svg(timelines);
-    align_colours(timelines);
-    CHECK(timelines[1].rows[0].boxes[0].colour_index == 1);
-    CHECK(timeline_svg(timelines) == svg);
+    CHECK(build_timeline(second, {}).rows[0].boxes[0].paint == 0);  // on its own, b comes first
+    const std::vector<Timeline> timelines = build_timelines({{&first, {}}, {&second, {}}});
+    CHECK(timelines[0].rows[0].boxes[1].paint == 1);
+    CHECK(timelines[1].rows[0].boxes[0].paint == 1);
+    CHECK(timelines[1].rows[0].boxes[1].paint == 0);
+    CHECK(count_of(timeline_svg(timelines), ">b</text>") == 3);  // in both boxes, and in one legend
 }
 
 TEST_CASE("Kernels beyond the palette share a colour, and the legend counts them") {

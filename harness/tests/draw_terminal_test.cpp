@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include "core/text.h"
-#include "core/utf8.h"
 #include "tests/draw_traces.h"
 
 using namespace lab;
@@ -120,14 +119,15 @@ TEST_CASE("Work too short for a cell of its own is still seen") {
 
 TEST_CASE("No line is wider than the terminal") {
     Trace trace;
-    for (int i = 0; i < 6; ++i) add_range(trace, "ein sehr langer Name 日本語", i * 10, 1000 - i * 10);
+    for (int i = 0; i < 6; ++i)
+        add_range(trace, "ein sehr langer Name e\u0301 日本語", i * 10, 1000 - i * 10);
     add_kernel(trace, "void very::long_name<with, templates>(float const*, unsigned long)", 0, 900, 123456);
     add_copy(trace, Direction::host_to_device, 0, 1000, 7);
     const std::string many(300, 'w');
     const Timeline timeline = build_timeline(trace, {many, many, std::nullopt});
     for (int columns = 1; columns <= 170; ++columns)
         for (const std::string& line : split(timeline_terminal(timeline, columns, false), '\n'))
-            CHECK(columns_of(std::string_view(line)) <= columns);
+            CHECK(static_cast<int>(display_width(line)) <= columns);
 }
 
 TEST_CASE("Colours come only where they are wanted, and change nothing else") {

@@ -3,48 +3,16 @@
 
 #include <random>
 
-#include "core/utf8.h"
 #include "draw/axis.h"
-#include "draw/json_text.h"
-#include "draw/lanes.h"
-#include "draw/svg_text.h"
+#include "draw/rows.h"
+#include "draw/svg_page.h"
 
 using namespace lab;
-
-TEST_CASE("Valid UTF-8 survives, broken bytes are replaced") {
-    const std::string valid = "aµ…日😀";
-    CHECK(encode_utf8(decode_utf8(valid)) == valid);
-    CHECK(decode_utf8("\x80") == U"\uFFFD");                                // continuation alone
-    CHECK(decode_utf8("\xC3") == U"\uFFFD");                                // cut short
-    CHECK(decode_utf8("\xC0\xAF") == U"\uFFFD\uFFFD");                      // overlong
-    CHECK(decode_utf8("\xE0\x80\xAF") == U"\uFFFD\uFFFD\uFFFD");            // overlong
-    CHECK(decode_utf8("\xED\xA0\x80") == U"\uFFFD\uFFFD\uFFFD");            // surrogate
-    CHECK(decode_utf8("\xF4\x90\x80\x80") == U"\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond the last
-    CHECK(decode_utf8("\xE2\x82x") == U"\uFFFD\uFFFDx");
-}
-
-TEST_CASE("One line has no control characters and nothing that reorders it") {
-    CHECK(one_line("a\x1b[1m\nb\tc\x7f") == "a[1m b c");
-    CHECK(one_line("x\u202Ey\u200Bz\u0085") == "xyz");
-}
-
-TEST_CASE("Columns count wide characters twice") {
-    CHECK(columns_of(std::string_view("aµ日")) == 4);
-    CHECK(fit_columns("日本語", 6) == "日本語");
-    CHECK(fit_columns("日本語", 5) == "日本…");
-    CHECK(fit_columns("日本語", 4) == "日…");
-    CHECK(fit_columns("abc", 0) == "");
-}
 
 TEST_CASE("Pixels are written with one decimal at most") {
     CHECK(px(12) == "12");
     CHECK(px(12.34) == "12.3");
     CHECK(px(-0.01) == "0");
-}
-
-TEST_CASE("JSON text is escaped") {
-    CHECK(json_text("a\"b\\c\n\x01") == "\"a\\\"b\\\\c\\u000a\\u0001\"");
-    CHECK(json_text("\xff") == "\"\xef\xbf\xbd\"");
 }
 
 TEST_CASE("Ticks are round, in the unit of the axis") {

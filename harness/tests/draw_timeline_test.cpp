@@ -58,7 +58,7 @@ TEST_CASE("A range narrows the timeline to the work launched in it") {
                                                          "copy engine device to host"});
     const TimelineRow* const stream = find_row(timeline, "stream 7");
     REQUIRE(stream->boxes.size() == 2);
-    CHECK(stream->boxes[0].kind == Box::Kind::copy_h2d);
+    CHECK(stream->boxes[0].paint == kPaintToDevice);
     CHECK(stream->boxes[0].begin_ns == 120);
     CHECK(stream->boxes[1].name == "inside");
     CHECK(stream->boxes[1].end_ns == 200);
@@ -66,7 +66,7 @@ TEST_CASE("A range narrows the timeline to the work launched in it") {
     const TimelineRow* const waits = find_row(timeline, "main thread waits");
     REQUIRE(waits->boxes.size() == 1);
     CHECK(waits->boxes[0].name == "cudaStreamSynchronize");
-    CHECK(waits->boxes[0].kind == Box::Kind::api_sync);
+    CHECK(waits->boxes[0].paint == kPaintWait);
 }
 
 TEST_CASE("Ranges inside the chosen one are shown in lanes of their own") {
@@ -270,17 +270,17 @@ TEST_CASE("Boxes of a stream that overlap get lanes") {
     CHECK(timeline.rows[0].boxes[2].lane == 0);
 }
 
-TEST_CASE("Colour indices go to the kernels by time") {
+TEST_CASE("The first paints go to the kernels that take most time") {
     Trace trace;
     add_kernel(trace, "short", 0, 10, 7);
     add_kernel(trace, "long", 10, 40, 7);
     add_kernel(trace, "often", 40, 60, 7);
     add_kernel(trace, "often", 60, 80, 7);
     const std::vector<Box> boxes = build_timeline(trace, {}).rows[0].boxes;
-    CHECK(boxes[0].colour_index == 2);
-    CHECK(boxes[1].colour_index == 1);
-    CHECK(boxes[2].colour_index == 0);
-    CHECK(boxes[3].colour_index == 0);
+    CHECK(boxes[0].paint == 2);
+    CHECK(boxes[1].paint == 1);
+    CHECK(boxes[2].paint == 0);
+    CHECK(boxes[3].paint == 0);
 }
 
 TEST_CASE("Copies say what they moved and how fast; sets and copies on the device have no engine row") {
@@ -294,8 +294,8 @@ TEST_CASE("Copies say what they moved and how fast; sets and copies on the devic
     CHECK(timeline.rows[0].boxes[0].name == "100 MB");
     CHECK(timeline.rows[0].boxes[0].hover ==
           "copy host to device (pinned to device) 100 MB, stream 13: 2 ms at 0 ns, 50 GB/s");
-    CHECK(timeline.rows[0].boxes[1].kind == Box::Kind::set);
-    CHECK(timeline.rows[0].boxes[2].kind == Box::Kind::copy_other);
+    CHECK(timeline.rows[0].boxes[1].paint == kPaintSet);
+    CHECK(timeline.rows[0].boxes[2].paint == kPaintOtherCopy);
     CHECK(timeline.rows[1].boxes.size() == 1);
     CHECK(timeline.rows[2].boxes.empty());
 

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "evidence/analysis.h"
-#include "evidence/views.h"
+#include "evidence/schema.h"
 #include "hand_made_export.h"
 
 using namespace lab;

@@ -1,4 +1,4 @@
-#include "evidence/fingerprint.h"
+#include "tools/fingerprint.h"
 
 #include <doctest/doctest.h>
 

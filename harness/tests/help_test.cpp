@@ -1,181 +1,74 @@
-// Every command has a page, and the page says what the command really takes.
+// Every command explains itself, and the command lines of lab on the pages are ones that it takes.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
+#include <map>
+#include <regex>
 
-#include "core/files.h"
+#include "command_lines.h"
 #include "core/text.h"
-#include "lab/command.h"
+#include "lab_binary.h"
 
 using namespace lab;
 
 namespace {
 
-/// All commands as `lab` has them, which read their words and do nothing.
-struct Commands {
-    CLI::App app{"", "./lab"};
-    Session session{app};
-
-    Commands() {
-        app.require_subcommand(1);
-        add_commands(session);
-        session.only_parses = true;
-    }
-};
-
-/// The lines below a heading of a page.
-std::vector<std::string> section(const std::string& page, const std::string& heading) {
-    const std::vector<std::string> lines = split(page, '\n');
-    auto at = std::find(lines.begin(), lines.end(), heading);
-    std::vector<std::string> found;
-    if (at == lines.end()) return found;
-    for (++at; at != lines.end() && (at->empty() || at->front() == ' '); ++at)
-        if (!at->empty()) found.push_back(*at);
-    return found;
+/// What --help prints, by command.
+const std::map<std::string, std::string>& helps() {
+    static const std::map<std::string, std::string> all = [] {
+        std::map<std::string, std::string> found;
+        const std::string list = run_lab({"--help"}).out;
+        const std::regex name("\n  ([a-z]+) ");
+        for (std::sregex_iterator at(list.begin(), list.end(), name), end; at != end; ++at) {
+            const Outcome outcome = run_lab({(*at)[1], "--help"});
+            CHECK_MESSAGE(outcome.exit_code == 0, at->str());
+            found[(*at)[1]] = outcome.out;
+        }
+        return found;
+    }();
+    return all;
 }
 
-bool is_sentence_part(const std::string& text) {
-    return text.size() > 5 && text.back() != '.' && text.find("  ") == std::string::npos;
-}
-
-/// The words of a command line as a shell reads them, up to where its output goes.
-std::vector<std::string> words_of(const std::string& line) {
-    std::vector<std::string> words;
-    std::string word;
-    bool quoted = false;
-    for (const char c : line + " ") {
-        if (c == '\'') {
-            quoted = !quoted;
-        } else if (c == ' ' && !quoted) {
-            if (word == ">" || word == "|") break;
-            if (!word.empty()) words.push_back(word);
-            word.clear();
-        } else {
-            word += c;
+/// What is wrong with a piece of code, if it calls lab: no such command, or no such option. "" if nothing is.
+std::string fault_of(const std::string& code) {
+    static const std::regex call(R"((^|[ (])(\./)?lab ([a-z]+)([^|;&>)]*))");
+    const std::string line = code.substr(0, code.find(" #"));
+    for (std::sregex_iterator at(line.begin(), line.end(), call), end; at != end; ++at) {
+        const auto help = helps().find((*at)[3]);
+        if (help == helps().end()) return "there is no command " + (*at)[3].str();
+        for (const std::string& word : split((*at)[4].str(), ' ')) {
+            if (word == "--" || help->first == "test") break;  // the rest is for a program, or for ctest
+            if (word.rfind("--", 0) == 0 && !says(help->second, word.substr(0, word.find('='))))
+                return help->first + " has no option " + word;
         }
     }
-    return words;
+    return "";
 }
 
 }  // namespace
 
-TEST_CASE("every page has every section, and no line is too long") {
-    const Commands all;
-    REQUIRE(all.session.manuals.size() >= 20);
-    for (const Manual& manual : all.session.manuals) {
-        if (manual.hidden) continue;
-        INFO(manual.name);
-        const std::string page = manual_text(manual, 100);
-        for (const char* heading :
-             {"NAME", "USAGE", "WHAT IT DOES", "OPTIONS", "EXIT CODES", "FILES", "EXAMPLES", "SEE ALSO"}) {
-            INFO(heading);
-            CHECK_FALSE(section(page, heading).empty());
-        }
-        for (const std::string& line : split(page, '\n')) {
-            INFO(line);
-            CHECK(display_width(line) <= 100);
-        }
-        CHECK(is_sentence_part(manual.summary));
-        CHECK(manual.does.back() == '.');
-        CHECK(manual.examples.size() >= 2);
-        CHECK(manual.see_also.size() >= 1);
-        CHECK(manual.exits.front().what == "0");
+TEST_CASE("every command answers --help, in lines of 80 columns") {
+    REQUIRE(helps().size() >= 20);
+    for (const auto& [name, help] : helps()) {
+        CHECK_MESSAGE(help.find("./lab " + name) != std::string::npos, help);
+        CHECK(run_lab({"help", name}).out == help);
+        for (const std::string& line : split(help, '\n')) CHECK_MESSAGE(display_width(line) <= 80, line);
     }
+    for (const std::string& line : split(run_lab({"help"}).out, '\n')) CHECK(display_width(line) <= 80);
 }
 
-TEST_CASE("a name that is to be typed stands as it is typed, also at the beginning of a sentence") {
-    const Commands all;
-    const std::string pages = manuals_markdown(all.session.manuals);
-    CHECK(pages.find("An exercise: ch05/vector_add_pipeline") != pages.npos);
-    for (const char* wrong : {"Ch0", "CH0"}) CHECK(pages.find(wrong) == pages.npos);
-}
-
-TEST_CASE("every option that is read is described, with what it takes and what holds without it") {
-    const Commands all;
-    for (const CLI::App* command : all.app.get_subcommands({})) {
-        const Manual* manual = manual_of(all.session.manuals, command->get_name());
-        INFO(command->get_name());
-        REQUIRE(manual);
-        std::size_t described = 0;
-        for (const CLI::Option* read : command->get_options()) {
-            const std::string name = read->get_name(false, true);
-            INFO(name);
-            if (name.find("--help") != std::string::npos) continue;
-            const auto at = std::find_if(manual->options.begin(), manual->options.end(),
-                                         [&](const Option& o) { return o.name == name; });
-            REQUIRE(at != manual->options.end());
-            ++described;
-            CHECK(is_sentence_part(at->text));
-            CHECK(at->is_word() == read->get_positional());
-            CHECK(at->required == read->get_required());
-            const bool takes_value = !at->is_flag() && !at->repeated;
-            CHECK((!takes_value || at->required || !at->otherwise.empty()));
-            if (!manual->hidden) CHECK(manual_text(*manual, 100).find("  " + at->name) != std::string::npos);
-        }
-        CHECK(described == manual->options.size());
+TEST_CASE("every command line of lab on the pages has a command and options that exist") {
+    CHECK(fault_of("./lab run ch05 --recorded && ./lab nsys ch05/fixed -- --count 7  # --no").empty());
+    CHECK(fault_of("true; LAB_BUILD=x ./lab runn") == "there is no command runn");
+    CHECK(fault_of("$(./lab list --name)") == "list has no option --name");
+    std::size_t calls = 0;
+    for (const fs::path& page : pages()) {
+        const PageCode code = code_of(read_file(page));
+        for (const auto* pieces : {&code.lines, &code.spans})
+            for (const std::string& piece : *pieces) {
+                calls += piece.find("lab ") != std::string::npos;
+                CHECK_MESSAGE(fault_of(piece).empty(), page.string()
+                                                           << ": " << piece << ": " << fault_of(piece));
+            }
     }
-}
-
-TEST_CASE("what a page says that holds without an option is what the command begins with") {
-    const Commands all;
-    const Manual* gate = manual_of(all.session.manuals, "gate");
-    REQUIRE(gate);
-    for (const Option& option : gate->options) {
-        if (option.name == "--pairs") CHECK(option.otherwise == "30");
-        if (option.name == "--threshold") CHECK(option.otherwise == "5%");
-    }
-}
-
-TEST_CASE("every example can be read, and what it refers to is there") {
-    const Commands names;
-    for (const Manual& manual : names.session.manuals) {
-        for (const Said& example : manual.examples) {
-            INFO(example.what);
-            const std::size_t lab = example.what.find("./lab ");
-            REQUIRE(lab != std::string::npos);
-            std::string line = example.what.substr(lab + 6);
-            if (line.back() == ')') line.pop_back();  // source <(./lab ...)
-            std::vector<std::string> words = words_of(line);
-            CHECK(words.front() == manual.name);
-            CHECK(is_sentence_part(example.says));
-            if (manual.name == "test") continue;  // its words are ctest's
-            Commands all;
-            std::reverse(words.begin(), words.end());
-            CHECK_NOTHROW(all.app.parse(words));
-        }
-        for (const std::string& other : manual.see_also) {
-            INFO(manual.name, " ", other);
-            const bool is_page = other.find('.') != std::string::npos;
-            CHECK((is_page ? fs::exists(fs::path(LAB_SOURCE_FOLDER) / other)
-                           : manual_of(names.session.manuals, other) != nullptr));
-            CHECK(other != manual.name);
-        }
-    }
-}
-
-TEST_CASE("a wrong example would be noticed") {
-    Commands all;
-    CHECK_THROWS(all.app.parse(std::vector<std::string>{"--no-such-option", "list"}));
-    Commands more;
-    CHECK_THROWS(more.app.parse(std::vector<std::string>{"--recorded", "--live", "ch05", "run"}));
-}
-
-TEST_CASE("a page for the web: tables hold, and nothing of it is taken for a block") {
-    Manual manual{.name = "sample", .summary = "a sample"};
-    manual.does = "One <paragraph>.\n\nAnother.";
-    manual.options = {{.name = "--a", .text = "one", .value = "A|B", .otherwise = "none"}};
-    manual.exits = {{"0", "fine"}};
-    manual.reads = {{"a|b", "one | two"}};
-    manual.examples = {{"./lab sample", "shows it"}, {"./lab sample --a A", "shows more"}};
-    manual.see_also = {"list", "docs/setup.md", "README.md"};
-    const std::string page = manuals_markdown({manual});
-    CHECK(page.find("| `a\\|b` | one \\| two |") != std::string::npos);
-    CHECK(page.find("./lab sample        # shows it\n./lab sample --a A  # shows more\n") !=
-          std::string::npos);
-    CHECK(page.find("[setup.md](setup.md)") == std::string::npos);
-    CHECK(page.find("[docs/setup.md](setup.md), [README.md](../README.md)") != std::string::npos);
-    manual.hidden = true;
-    CHECK(manuals_markdown({manual}).empty());
+    CHECK(calls >= 100);
 }

@@ -21,6 +21,7 @@ look() {
     step 0 help check
     step 0 list
     step 0 list --json
+    step 0 list --names
     step 0 run ch05 --recorded
     step 0 run ch05 --recorded --json
     step 0 analyze "$recorded/buggy.sqlite"
@@ -28,8 +29,6 @@ look() {
     step 0 timeline "$recorded/fixed.sqlite"
     step 0 timeline "$recorded/buggy.sqlite" --svg "$temporary/a.svg" --chrome "$temporary/a.json"
     step 0 docs --check
-    step 0 completion bash
-    step 0 complete -- run ch05/v
     step 2 run ch55
     step 2 analyze no_such_file.sqlite
     on nothing
@@ -76,7 +75,6 @@ afterwards() {
     step 0 class "$handed_in"
     says 'cut.json is not counted'
     step 0 class "$handed_in" --csv
-    step 0 class "$handed_in" --html "$temporary/class.html"
 }
 
 maintainers() {

@@ -140,17 +140,13 @@ verify() {
     try verify ch05
     exits 1
     prints '✗ fail  ch05_streams/fixed.cu memcheck: 1 errors, the first: Invalid __global__ write'
-    says 'fixed.memcheck.xml'
-    check 'the records are left beside the program' grep -rq '<line>12</line>' --include='*fixed*.memcheck.xml' build
-    mode whole compute-sanitizer torn
+    mode whole compute-sanitizer works
     mode whole nsys corrupt
     try verify ch05
     exits 1
-    says 'What it printed serves alone.'
     prints '✗ fail  ch05_streams: nsys made no usable report'
     prints '✓ pass  ch05_streams/exercises/1_vector_add_pipeline/solution.cu memcheck'
     mode whole nsys works
-    mode whole compute-sanitizer works
     on no_sanitizer
     if try_without compute-sanitizer verify ch05; then
         exits 77

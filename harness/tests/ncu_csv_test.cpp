@@ -1,4 +1,4 @@
-#include "evidence/ncu_csv.h"
+#include "tools/ncu_csv.h"
 
 #include <doctest/doctest.h>
 

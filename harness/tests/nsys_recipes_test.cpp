@@ -12,8 +12,8 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "evidence/analysis.h"
+#include "evidence/schema.h"
 #include "evidence/trace_reader.h"
-#include "evidence/views.h"
 #include "hand_made_export.h"
 #include "random_trace.h"
 

@@ -9,7 +9,7 @@
 #include "draw/timeline.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
-#include "evidence/views.h"
+#include "evidence/schema.h"
 #include "random_trace.h"
 
 using namespace lab;

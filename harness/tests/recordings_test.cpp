@@ -8,8 +8,8 @@
 #include "core/files.h"
 #include "course/findings.h"
 #include "course/grade.h"
-#include "course/recorder.h"
 #include "hand_made_export.h"
+#include "tools/recorder.h"
 
 using namespace lab;
 

@@ -22,7 +22,7 @@ if ((${#drafts[@]} > 0)); then
     for draft in "${drafts[@]}"; do rm -r "${draft%/*}" "harness/tests/wrong/${draft%/*}"; done
     "$lab" docs >/dev/null || exit 2 # the pages, without them
 fi
-unset NO_COLOR LAB_WATCH CDPATH
+unset NO_COLOR CDPATH
 export TERM=xterm-256color LC_ALL=C.UTF-8
 readonly plain_path=/usr/bin:/bin escape=$'\e'
 readonly recorded=ch05_streams/evidence/h200

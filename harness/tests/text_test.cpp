@@ -61,6 +61,18 @@ TEST_CASE("numbers come back within half a digit of the last one shown") {
     }
 }
 
+TEST_CASE("valid UTF-8 survives, and each broken byte is replaced") {
+    const std::string valid = "aµ…日😀";
+    CHECK(encode_utf8(decode_utf8(valid)) == valid);
+    CHECK(decode_utf8("\x80") == U"\uFFFD");                                // continuation alone
+    CHECK(decode_utf8("\xC3") == U"\uFFFD");                                // cut short
+    CHECK(decode_utf8("\xC0\xAF") == U"\uFFFD\uFFFD");                      // overlong
+    CHECK(decode_utf8("\xE0\x80\xAF") == U"\uFFFD\uFFFD\uFFFD");            // overlong
+    CHECK(decode_utf8("\xED\xA0\x80") == U"\uFFFD\uFFFD\uFFFD");            // surrogate
+    CHECK(decode_utf8("\xF4\x90\x80\x80") == U"\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond the last
+    CHECK(decode_utf8("\xE2\x82x") == U"\uFFFD\uFFFDx");
+}
+
 TEST_CASE("a name from a stranger cannot steer the terminal") {
     CHECK(printable("kernel<float>(int)") == "kernel<float>(int)");
     CHECK(printable("12 µs …\xc2\xa0") == "12 µs …\xc2\xa0");
@@ -72,12 +84,17 @@ TEST_CASE("a name from a stranger cannot steer the terminal") {
     CHECK(printable(one_byte_escape + "31m") == "31m");
     CHECK(printable("\x9b"
                     "31m") == "\uFFFD31m");
-    for (int byte = 0; byte < 256; ++byte) {
-        const std::string safe = printable(std::string{'a', static_cast<char>(byte), 'b'});
-        CAPTURE(byte);
-        CHECK(
-            std::none_of(safe.begin(), safe.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; }));
-    }
+    // C0 and DEL with C1, marks and overrides of direction, line and paragraph separators, and what XML
+    // forbids.
+    constexpr std::pair<char32_t, char32_t> kHarmful[] = {
+        {0x00, 0x1F},     {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200B, 0x200F}, {0x2028, 0x202E},
+        {0x2060, 0x2064}, {0x2066, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFFE, 0xFFFF}};
+    for (const auto& [first, last] : kHarmful)
+        for (char32_t character = first; character <= last; ++character) {
+            CAPTURE(static_cast<int>(character));
+            const bool is_space = character == '\n' || character == '\t';
+            CHECK(printable("a" + encode_utf8({&character, 1}) + "b") == (is_space ? "a b" : "ab"));
+        }
 }
 
 TEST_CASE("width counts characters, not bytes") {
@@ -86,6 +103,8 @@ TEST_CASE("width counts characters, not bytes") {
     CHECK(display_width("µs … ─") == 6);
     CHECK(display_width("\x1b[31mred\x1b[0m") == 3);
     CHECK(display_width("\x1b[31") == 0);
+    CHECK(display_width("日本 😀") == 7);
+    CHECK(display_width("e\u0301") == 1);  // an accent joins its letter
 }
 
 TEST_CASE("a long text is cut where a character ends") {
@@ -95,6 +114,9 @@ TEST_CASE("a long text is cut where a character ends") {
     CHECK(shorten("ab", 1) == "…");
     CHECK(shorten("ab", 0).empty());
     CHECK(shorten("", 0).empty());
+    CHECK(shorten("日本語", 6) == "日本語");
+    CHECK(shorten("日本語", 5) == "日本…");
+    CHECK(shorten("日本語", 4) == "日…");
     for (std::size_t width = 0; width < 12; ++width)
         CHECK(display_width(shorten("aµb…c─dé", width)) <= width);
 }

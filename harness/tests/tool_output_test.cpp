@@ -1,4 +1,4 @@
-#include "evidence/tool_output.h"
+#include "evidence/tool_results.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "evidence/tools.h"
+#include "tools/machine.h"
 
 #include <doctest/doctest.h>
 

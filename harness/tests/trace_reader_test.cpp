@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "evidence/analysis.h"
-#include "evidence/views.h"
+#include "evidence/schema.h"
 #include "hand_made_export.h"
 #include "random_trace.h"
 

@@ -1,4 +1,4 @@
-#include "evidence/views.h"
+#include "evidence/schema.h"
 
 #include <doctest/doctest.h>
 

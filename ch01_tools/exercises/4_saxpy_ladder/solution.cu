@@ -17,7 +17,7 @@
 #include <string>
 
 #include "common/check.cuh"
-#include "common/nvtx_colour.hpp"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr int kThreads = 256, kRepetitions = 3;

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "common/check.cuh"
-#include "common/nvtx_colour.hpp"
+#include "common/nvtx.hpp"
 #include "common/options.hpp"
 
 constexpr nvtx3::rgb kGrey{153, 153, 153}, kOrange{230, 159, 0}, kBlue{86, 180, 233}, kGreen{0, 158, 115};

@@ -20,12 +20,12 @@ done
 
 # Runs the gate on A and another program; sets `slower`, the number of trials in which it said so.
 count_alarms() { # what to call it, the other program
-    local seed verdict said status
+    local trial verdict said status
     declare -A verdicts=()
-    for ((seed = 1; seed <= trials; ++seed)); do
+    for ((trial = 1; trial <= trials; ++trial)); do
         status=0
-        said=$(./lab gate "$folder/a" "$folder/$2" --pairs "$pairs" --seed "$seed" --figure 'streams: ([0-9.]+) ms' \
-            --json 2>"$folder/errors") || status=$?
+        said=$(./lab gate "$folder/a" "$folder/$2" --pairs "$pairs" --figure 'streams: ([0-9.]+) ms' --json \
+            2>"$folder/errors") || status=$?
         if [[ $said != *'"verdict"'* ]]; then
             cat "$folder/errors" >&2
             exit "$status"

@@ -1,0 +1,124 @@
+// A case: one program, or two side by side, and what is asked of them. It is a folder with a case.toml:
+//
+//   ch05_streams/                          the pair: buggy.cu and fixed.cu
+//   ch05_streams/exercises/4_missing_event/   an exercise: starter.cu and solution.cu, and wrong/*.patch
+//   ch07_roofline/ceilings/                a single program: ceilings.cu
+//
+// docs/contributing.md lists the keys of case.toml.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "course/expectation.h"
+#include "evidence/question.h"
+#include "tools/program.h"
+
+namespace lab {
+
+/// What is expected of one program's value, divided by the other's, when both were recorded in one go.
+struct Quotient {
+    std::size_t over = 0;  ///< which side's value is the divisor
+    Expectation expected;
+};
+
+/// One claim about the programs of a case, or a number that is only shown.
+struct Finding {
+    std::string id, says, unit;
+    std::string recording;  ///< the recording it is asked of; "" for the plain one
+    Query query;
+    std::array<std::optional<Expectation>, 2> expect;  ///< for the case's programs; none for what is shown
+    std::optional<Quotient> quotient;                  ///< in place of the two expectations
+    double margin = 0;                                 ///< relative; above 0 for a ratio of measured times
+    bool may_be_missing = false;                       ///< it is shown, and may have no value
+    std::string where;                                 ///< "ch05_streams/case.toml:12"
+
+    /// Does it demand anything, or is it only shown?
+    [[nodiscard]] bool asserted() const { return expect[0].has_value() || quotient.has_value(); }
+};
+
+/// Points of a roofline: a query whose rows are name, FLOP, bytes and seconds of one.
+struct PointQuery {
+    std::size_t side = 0;            ///< which of the case's two programs
+    std::string bandwidth, compute;  ///< names of the roofs that the points are held against
+    Query query;
+    std::string where;
+};
+
+/// A committed answer to an exercise that must be rejected.
+struct WrongAnswer {
+    Program program;
+    std::vector<std::string> fails;  ///< findings that reject it
+    std::string why;
+};
+
+enum class CaseKind { pair, exercise, single };
+
+struct Case {
+    CaseKind kind = CaseKind::pair;
+    std::string id;    ///< "ch05_streams", "ch05_streams/missing_event" or "ch07_roofline/ceilings"
+    std::string name;  ///< "missing_event"; the pair's is the chapter's: "ch05_streams"
+    int number = 0;    ///< of an exercise
+    std::filesystem::path folder;
+    std::string title;
+    bool draft = false;  ///< not all of it has been recorded on a GPU, so what it says is not proven yet
+    std::optional<std::string> range;  ///< the NVTX range that pictures show; the whole capture if none
+    std::string with;                  ///< SQL in front of each of its questions: "WITH name AS (...)"
+    std::vector<Program> programs;     ///< the faulty one and the right one; of a single case, one
+    std::vector<Finding> findings;     ///< the program's own answer first, what is shown last
+    /// Tools of compute-sanitizer that report something about the first program, since its fault is the
+    /// lesson, although no finding asks them. The others find nothing, unless findings ask some.
+    std::vector<std::string> first_reports;
+    std::vector<PointQuery> points;
+    std::vector<std::string> bandwidths, computes;  ///< the roofs that this program measures, for rooflines
+
+    // Of an exercise:
+    int minutes = 0;
+    std::string objective;
+    std::vector<std::string> hints;          ///< in rising order
+    std::vector<std::string> starter_fails;  ///< the stated reason: findings that the untouched starter fails
+    std::vector<WrongAnswer> wrong;
+
+    /// What any of its findings needs.
+    [[nodiscard]] Needs needs() const;
+
+    /// By id; null if there is none.
+    [[nodiscard]] const Finding* finding(const std::string& finding_id) const;
+
+    /// What a finding says, and of which recording if not of the plain one: "kernels (recording nvtx)".
+    [[nodiscard]] std::string said_by(const Finding& finding) const;
+
+    /// What the further recordings are for that findings are asked of, as "nvtx: the range steady".
+    [[nodiscard]] std::vector<std::string> recordings_in_use() const;
+
+    /// "fixed / buggy >= 4", for a finding with a quotient.
+    [[nodiscard]] std::string text_of(const Quotient& quotient) const;
+
+    /// Does a finding compare the two programs?
+    [[nodiscard]] bool compares() const;
+
+    /// Its programs and wrong answers.
+    [[nodiscard]] std::vector<Program> all_programs() const;
+};
+
+/// The tools that a case with these needs must have for a live run: "nsys", "ncu", "compute-sanitizer".
+[[nodiscard]] std::vector<std::string> tools_for(const Needs& needs);
+
+/// Reads a folder's case.toml, nvcc.flags and wrong/*.patch. `chapter` is the chapter's folder and id. Errors
+/// name file and line; a key that nobody reads is one of them, and so is SQL that cannot be prepared.
+[[nodiscard]] Case read_case(const std::filesystem::path& root, const std::string& chapter,
+                             const std::filesystem::path& folder);
+
+class TomlReader;
+
+/// Reads `sql` or `metric`, and `range`: where it is missing, the case's own, if it narrows the question; ""
+/// is the whole capture. An Error names what cannot be asked.
+[[nodiscard]] Query read_query(TomlReader& toml, const Case& of, const std::string& recording);
+
+/// Which of the sides `side` says.
+[[nodiscard]] std::size_t read_side(TomlReader& toml, const std::vector<std::string>& sides);
+
+}  // namespace lab

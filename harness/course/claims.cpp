@@ -1,0 +1,208 @@
+#include "course/claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/process.h"
+#include "core/text.h"
+#include "course/case_evidence.h"
+#include "course/quiz.h"
+#include "course/roofline_evidence.h"
+
+namespace lab {
+
+namespace {
+
+constexpr std::size_t kMostChangedLines = 60;
+constexpr std::uintmax_t kMostBytes = 1'500'000;  ///< of one evidence file: room for 10,000 copies
+
+/// A step that cannot be taken is not passed, and the steps after it are still taken.
+void attempt(const Claim& about, const AddClaim& add, const std::function<void()>& step) {
+    try {
+        step();
+    } catch (const Error& problem) {
+        Claim claim = about;
+        claim.verdict = problem.exit_code == kNothingCouldRun ? Verdict::not_run : Verdict::fail;
+        claim.why = problem.what();
+        add(std::move(claim));
+    }
+}
+
+Claim with_verdict(Claim claim, bool holds, const std::string& why) {
+    claim.verdict = holds ? Verdict::pass : Verdict::fail;
+    if (!holds) claim.why = why;
+    return claim;
+}
+
+void judge_findings(const Case& of, const std::vector<const Evidence*>& evidence, const AddClaim& add) {
+    for (const FindingRow& row : judge_case(of, evidence)) {
+        std::vector<std::string> measured;
+        for (const Judged& side : row.sides) measured.push_back(side.measured.text());
+        std::string text = join(measured, " | ");
+        if (row.quotient)
+            text +=
+                fmt::format(", {}: {}", of.text_of(*row.finding->quotient), row.quotient->measured.text());
+        add({Claim::Kind::finding, of.id, row.finding->id, text, row.verdict, row.why(of.programs),
+             !row.finding->asserted(), row.finding->where});
+    }
+}
+
+void judge_starter(const Case& of, const Evidence& starter, const AddClaim& add) {
+    const std::vector<std::string> failed = grade_answer(of, starter, &starter).not_passed();
+    const std::set<std::string> found(failed.begin(), failed.end());
+    const std::set<std::string> stated(of.starter_fails.begin(), of.starter_fails.end());
+    const Claim about{Claim::Kind::starter,
+                      of.programs[0].file.string(),
+                      "fails " + join(of.starter_fails, ", "),
+                      "",
+                      Verdict::not_run,
+                      ""};
+    add(with_verdict(about, found == stated, "it fails " + join(failed, ", ")));
+}
+
+/// The first program's evidence is asked for once, for all answers that are compared with it.
+void judge_wrong_answer(const Case& of, const WrongAnswer& wrong, const EvidenceOf& evidence_of,
+                        std::optional<Evidence>& first, const Claim& about, const AddClaim& add) {
+    const Evidence answer = evidence_of(of, wrong.program);
+    if (of.compares() && !first) first = evidence_of(of, of.programs[0]);
+    const Grade grade = grade_answer(of, answer, first ? &*first : nullptr);
+    std::vector<std::string> missed;
+    for (const std::string& id : wrong.fails) {
+        const auto row = std::find_if(grade.rows.begin(), grade.rows.end(),
+                                      [&](const FindingRow& r) { return r.finding->id == id; });
+        if (row->verdict != Verdict::fail) missed.push_back(id);
+    }
+    add(with_verdict(about, missed.empty(), "these did not reject it: " + join(missed, ", ")));
+}
+
+/// How many lines `diff` marks.
+std::size_t changed_lines(const fs::path& first, const fs::path& second) {
+    const Outcome outcome = run({.words = {"diff", first.string(), second.string()}});
+    const std::vector<std::string> lines = split(outcome.out, '\n');
+    return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+        return line.starts_with("<") || line.starts_with(">");
+    }));
+}
+
+void check_diff(const Course& course, const Case& of, const AddClaim& add) {
+    const fs::path first = of.programs[0].file, second = of.programs[1].file;
+    const std::size_t changed = changed_lines(course.root() / first, course.root() / second);
+    const Claim about{Claim::Kind::structure, of.id, "small difference", "", Verdict::not_run, ""};
+    add(with_verdict(
+        about, changed > 0 && changed <= kMostChangedLines,
+        fmt::format("diff {} {} has {} changed lines; the difference is the explanation, so it has "
+                    "1 to {}",
+                    first.string(), second.string(), changed, kMostChangedLines)));
+}
+
+/// Evidence that no program asks for stays behind when one is renamed or recorded for less.
+void check_files(const Course& course, const Case& of, const AddClaim& add) {
+    std::set<std::string> known;
+    std::vector<std::string> faults;
+    bool complete = true;
+    for (const Program& program : of.all_programs())
+        for (const Program& recorded : all_recordings(program)) {
+            known.insert(recorded.evidence_name());
+            complete = complete && course.has_evidence_of(recorded);
+        }
+    std::error_code missing;
+    for (const auto& entry :
+         fs::recursive_directory_iterator(course.root() / of.folder / "evidence", missing)) {
+        if (entry.path().extension() != ".sqlite") continue;
+        const std::string shown = course.shown(entry.path());
+        if (!known.count(entry.path().filename().string()))
+            faults.push_back(shown + " is evidence of no program: git rm it");
+        if (entry.file_size() >= kMostBytes)
+            faults.push_back(
+                fmt::format("{} has {} bytes, of at most {}", shown, entry.file_size(), kMostBytes));
+    }
+    if (of.draft && complete)
+        faults.push_back("all of it is recorded: take `draft = true` out of its case.toml");
+    const Claim about{Claim::Kind::structure, of.id, "evidence files", "", Verdict::not_run, ""};
+    add(with_verdict(about, faults.empty(), join(faults, "; ")));
+}
+
+}  // namespace
+
+EvidenceOf recorded_evidence(const Course& course, bool stale_fails) {
+    return [&course, stale_fails](const Case& of, const Program& program) {
+        if (!is_recorded(course, {program}))
+            throw Error(fmt::format("{} is not recorded{}. On a machine with a GPU: ./lab record",
+                                    program.file.string(), of.draft ? " yet, as its case is a draft" : ""),
+                        of.draft ? kNothingCouldRun : kFindingFailed);
+        Evidence evidence = open_recorded(course, program);
+        if (evidence.is_stale())
+            throw Error(
+                fmt::format("{} is stale: {}, a header that it includes, its flags or its arguments have "
+                            "changed since it was recorded. On a machine with a GPU: ./lab record --stale",
+                            course.shown(course.evidence_of(program)), program.file.string()),
+                stale_fails ? kFindingFailed : kNothingCouldRun);
+        return evidence;
+    };
+}
+
+void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim& add) {
+    attempt({Claim::Kind::finding, of.id, "", "", Verdict::fail, ""}, add, [&] {
+        std::vector<Evidence> evidence;
+        for (const Program& program : of.programs) evidence.push_back(evidence_of(of, program));
+        std::vector<const Evidence*> pointers;
+        for (const Evidence& side : evidence) pointers.push_back(&side);
+        judge_findings(of, pointers, add);
+        if (of.kind == CaseKind::exercise) judge_starter(of, evidence[0], add);
+    });
+    std::optional<Evidence> first;
+    for (const WrongAnswer& wrong : of.wrong) {
+        const Claim about{Claim::Kind::rejected,
+                          wrong.program.file.string(),
+                          "is rejected for " + join(wrong.fails, ", "),
+                          "",
+                          Verdict::not_run,
+                          ""};
+        attempt(about, add, [&] { judge_wrong_answer(of, wrong, evidence_of, first, about, add); });
+    }
+}
+
+void judge_answers(const Chapter& chapter, const EvidenceOf& evidence_of, const AddClaim& add) {
+    for (const Question& question : chapter.quiz) {
+        Claim claim{Claim::Kind::answer, chapter.id, question.id, "",
+                    Verdict::pass,       "",         false,       question.where};
+        attempt(claim, add, [&] {
+            const Case& about = chapter.case_of(question);
+            const Evidence evidence = evidence_of(about, about.programs[question.side]);
+            (void)right_answer(question, *evidence.recording(question.recording));
+            add(claim);
+        });
+    }
+}
+
+void check_structure(const Course& course, const Chapter& chapter, const AddClaim& add) {
+    for (const Case* each : chapter.cases()) {
+        if (each->programs.size() > 1) check_diff(course, *each, add);
+        check_files(course, *each, add);
+    }
+    const Case* const roofs = chapter.measures_roofs();
+    if (!roofs || !is_recorded(course, roofs->programs)) return;
+    const Claim about{Claim::Kind::structure, chapter.id, "roofline", "", Verdict::not_run, ""};
+    attempt(about, add, [&] {
+        const RooflineEvidence found =
+            collect_points(course, chapter, "", open_recorded(course, roofs->programs[0]), false);
+        add(with_verdict(about, found.left_out.empty(), join(found.left_out, "; ")));
+    });
+}
+
+Claims recorded_claims(const Course& course, const Chapter& chapter, bool stale_fails) {
+    Claims claims;
+    const AddClaim add = [&](Claim claim) { claims.push_back(std::move(claim)); };
+    const EvidenceOf evidence_of = recorded_evidence(course, stale_fails);
+    for (const Case* each : chapter.cases()) judge_claims(*each, evidence_of, add);
+    judge_answers(chapter, evidence_of, add);
+    check_structure(course, chapter, add);
+    return claims;
+}
+
+}  // namespace lab

@@ -1,0 +1,41 @@
+// The rows of pictures and of the Chrome trace: what those of the host are called, and which boxes share a
+// lane.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/intervals.h"
+
+namespace lab {
+
+// nsys packs host and process above the 24 bits of a thread id, and the host above the 24 of a process id;
+// plain ids are smaller than that and stay what they are.
+
+/// The id of a process, as ps shows it.
+[[nodiscard]] int64_t process_number(int64_t process);
+
+/// "main thread", or "thread 4711" as ps -T numbers it; the main thread has the number of its process.
+[[nodiscard]] std::string thread_name(int64_t process, int64_t thread);
+
+/// Sorts boxes by their begin, and where that is the same, longest first; returns their times.
+template <class Box>
+Intervals in_order_of_time(std::vector<Box>& boxes) {
+    std::stable_sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) {
+        return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
+    });
+    Intervals times;
+    for (const Box& box : boxes) times.push_back({box.begin_ns, box.end_ns});
+    return times;
+}
+
+/// A lane for each interval, so that no two in a lane overlap: the lowest one that is free when it begins.
+[[nodiscard]] std::vector<int> lanes_apart(const Intervals& in_order);
+
+/// A lane for each interval, so that any two in a lane either do not overlap or lie one inside the other, as
+/// calls on a stack do.
+[[nodiscard]] std::vector<int> lanes_nested(const Intervals& in_order);
+
+}  // namespace lab

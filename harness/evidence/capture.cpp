@@ -1,0 +1,107 @@
+#include "evidence/capture.h"
+
+#include "core/error.h"
+#include "evidence/schema.h"
+#include "evidence/trace_reader.h"
+
+namespace lab {
+
+namespace {
+
+const Capture& capture_of(sqlite3_context* context) {
+    return *static_cast<const Capture*>(sqlite3_user_data(context));
+}
+
+/// Calls `answer` with the function's arguments. An Error of it becomes one of SQLite, since no exception may
+/// pass through C code.
+template <class Answer>
+void answer_sql(sqlite3_context* context, const Answer& answer) {
+    try {
+        answer(capture_of(context));
+    } catch (const std::exception& problem) {
+        sqlite3_result_error(context, problem.what(), -1);
+    }
+}
+
+void launched_by(sqlite3_context* context, int, sqlite3_value** arguments) {
+    answer_sql(context, [&](const Capture& capture) {
+        sqlite3_result_int64(
+            context, capture.launch_of(sqlite3_value_int64(arguments[0]), sqlite3_value_int64(arguments[1])));
+    });
+}
+
+void in_range(sqlite3_context* context, int, sqlite3_value** arguments) {
+    answer_sql(context, [&](const Capture& capture) {
+        sqlite3_result_int(context, capture.is_in_range(sqlite3_value_int64(arguments[0]),
+                                                        sqlite3_value_int64(arguments[1])));
+    });
+}
+
+void narrowed(sqlite3_context* context, int, sqlite3_value**) {
+    sqlite3_result_int(context, capture_of(context).is_narrowed());
+}
+
+template <int64_t Interval::*End>
+void range_time(sqlite3_context* context, int, sqlite3_value** arguments) {
+    answer_sql(context, [&](const Capture& capture) {
+        if (const auto time = capture.gpu_time_of_range(sqlite3_value_int64(arguments[0])))
+            sqlite3_result_int64(context, (*time).*End);
+    });
+}
+
+}  // namespace
+
+Capture::Capture(const Database& database) : database_(database) {
+    const auto add = [&](const char* name, int arguments, auto function) {
+        sqlite3_create_function_v2(database.handle(), name, arguments, SQLITE_UTF8 | SQLITE_INNOCUOUS, this,
+                                   function, nullptr, nullptr, nullptr);
+    };
+    add("launched_by", 2, launched_by);
+    add("in_range", 2, in_range);
+    add("is_narrowed", 0, narrowed);
+    add("range_gpu_start", 1, range_time<&Interval::begin>);
+    add("range_gpu_end", 1, range_time<&Interval::end>);
+    create_views(database);
+}
+
+const Trace& Capture::trace() const {
+    if (!trace_) trace_ = read_trace(database_);
+    return *trace_;
+}
+
+Capture::Narrowed::Narrowed(const Capture& capture, const std::optional<std::string>& range)
+    : capture_(capture) {
+    if (!range) return;
+    auto at = capture.selections_.find(*range);
+    if (at == capture.selections_.end()) {
+        std::optional<RangeSelection> selection = Launches(capture.trace()).select(*range);
+        if (!selection) throw Error(no_such_range(capture.trace(), *range));
+        at = capture.selections_.emplace(*range, std::move(*selection)).first;
+    }
+    capture.selected_ = &at->second;
+}
+
+int64_t Capture::launch_of(int64_t process, int64_t start_ns) const {
+    if (!attribution_) attribution_.emplace(database_);
+    return attribution_->launch_of(process, start_ns);
+}
+
+bool Capture::is_in_range(int64_t process, int64_t correlation) const {
+    if (!selected_) return true;
+    if (!calls_) calls_.emplace(trace());
+    const int64_t call = calls_->find(process, correlation);
+    return call >= 0 && selected_->calls[static_cast<std::size_t>(call)];
+}
+
+std::optional<Interval> Capture::gpu_time_of_range(int64_t id) const {
+    if (!gpu_times_) {
+        const Launches launches(trace());
+        gpu_times_.emplace();
+        for (const Range& range : trace().ranges)
+            if (const auto time = launches.gpu_time_of(range)) gpu_times_->emplace(range.id, *time);
+    }
+    const auto at = gpu_times_->find(id);
+    return at == gpu_times_->end() ? std::nullopt : std::optional(at->second);
+}
+
+}  // namespace lab

@@ -1,0 +1,179 @@
+#include "evidence/launches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace lab {
+
+namespace {
+
+Interval hull(const Interval& a, const Interval& b) {
+    return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+/// Index of the first call that begins at `at_ns` or later.
+int64_t first_call_from(const std::vector<ApiCall>& calls, int64_t at_ns) {
+    const auto first = std::lower_bound(calls.begin(), calls.end(), at_ns,
+                                        [](const ApiCall& c, int64_t at) { return c.start_ns < at; });
+    return first - calls.begin();
+}
+
+bool is_on_thread_of(const ApiCall& call, const Range& range) {
+    return call.process == range.process && (range.crosses_threads || call.thread == range.thread);
+}
+
+}  // namespace
+
+CallIndex::CallIndex(const Trace& trace) {
+    entries_.reserve(trace.api_calls.size());
+    for (std::size_t i = 0; i < trace.api_calls.size(); ++i)
+        entries_.push_back(
+            {trace.api_calls[i].process, trace.api_calls[i].correlation, std::ssize(entries_)});
+    if (!std::is_sorted(entries_.begin(), entries_.end())) std::sort(entries_.begin(), entries_.end());
+}
+
+int64_t CallIndex::find(int64_t process, int64_t correlation) const {
+    const auto at = std::lower_bound(entries_.begin(), entries_.end(), Entry{process, correlation, 0});
+    const bool found = at != entries_.end() && at->process == process && at->correlation == correlation;
+    return found ? at->call : -1;
+}
+
+void link_to_calls(Trace& trace) {
+    const CallIndex index(trace);
+    for (Kernel& kernel : trace.kernels) kernel.call = index.find(kernel.process, kernel.correlation);
+    for (Copy& copy : trace.copies) copy.call = index.find(copy.process, copy.correlation);
+}
+
+Launches::Launches(const Trace& trace) : trace_(trace) {
+    if (trace.ranges.empty()) return;
+    const auto add = [&](const auto& all) {
+        for (const auto& work : all)
+            if (work.call >= 0) launched_.push_back({work.call, work.device, {work.start_ns, work.end_ns}});
+    };
+    add(trace.kernels);
+    add(trace.copies);
+    std::stable_sort(launched_.begin(), launched_.end(),
+                     [](const Launched& a, const Launched& b) { return a.call < b.call; });
+}
+
+template <class Visit>
+void Launches::for_each_call_in(const Range& range, const Visit& visit) const {
+    const auto calls = std::ssize(trace_.api_calls);
+    for (int64_t i = first_call_from(trace_.api_calls, range.start_ns); i < calls; ++i) {
+        const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(i)];
+        if (call.start_ns >= range.end_ns) return;
+        if (is_on_thread_of(call, range)) visit(i);
+    }
+}
+
+template <class Visit>
+void Launches::for_each_in(const Range& range, const Visit& visit) const {
+    const int64_t first = first_call_from(trace_.api_calls, range.start_ns);
+    auto at = std::lower_bound(launched_.begin(), launched_.end(), first,
+                               [](const Launched& l, int64_t call) { return l.call < call; });
+    for (; at != launched_.end(); ++at) {
+        const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(at->call)];
+        if (call.start_ns >= range.end_ns) return;
+        if (is_on_thread_of(call, range)) visit(*at);
+    }
+}
+
+std::optional<Interval> Launches::gpu_time_of(const Range& range) const {
+    std::optional<Interval> found;
+    for_each_in(range, [&](const Launched& l) { found = found ? hull(*found, l.work) : l.work; });
+    return found;
+}
+
+std::optional<RangeSelection> Launches::select(const std::string& name) const {
+    std::optional<RangeSelection> selection;
+    for (const Range& range : trace_.ranges) {
+        if (range.name != name) continue;
+        if (!selection) selection.emplace().calls.resize(trace_.api_calls.size());
+        selection->host.push_back({range.start_ns, range.end_ns});
+        for_each_call_in(range, [&](int64_t i) { selection->calls[static_cast<std::size_t>(i)] = true; });
+        std::map<int64_t, Interval> window_of;
+        for_each_in(range, [&](const Launched& l) {
+            if (l.work.begin == l.work.end) return;  // widens nothing, as it holds no time
+            const auto [at, is_new] = window_of.try_emplace(l.device, l.work);
+            if (!is_new) at->second = hull(at->second, l.work);
+        });
+        for (const auto& [device, window] : window_of) selection->windows[device].push_back(window);
+    }
+    if (!selection) return selection;
+    for (auto& [device, windows] : selection->windows) windows = merge(std::move(windows));
+    selection->host = merge(std::move(selection->host));
+    return selection;
+}
+
+std::string no_such_range(const Trace& trace, const std::string& name) {
+    constexpr std::size_t kMostNames = 12;
+    std::vector<std::string> names;
+    for (const Range& range : trace.ranges) {
+        const std::string quoted = "'" + printable(range.name) + "'";
+        if (names.size() < kMostNames && std::find(names.begin(), names.end(), quoted) == names.end())
+            names.push_back(quoted);
+    }
+    return fmt::format("the capture has no NVTX range '{}'; it has {}", printable(name),
+                       names.empty() ? "none at all" : join(names, ", "));
+}
+
+RangePart select_range(const Trace& trace, const std::string& name) {
+    std::optional<RangeSelection> selection = Launches(trace).select(name);
+    if (!selection) throw Error(no_such_range(trace, name));
+    RangePart part{{}, std::move(selection->windows), std::move(selection->host)};
+    part.trace.names = trace.names;
+    part.trace.launch_sizes = trace.launch_sizes;
+    part.trace.gpus = trace.gpus;
+    for (const Range& range : trace.ranges)
+        if (range.name == name) part.trace.ranges.push_back(range);
+    std::vector<int64_t> place(trace.api_calls.size(), -1);  // of a call among those that are kept
+    for (std::size_t i = 0; i < place.size(); ++i) {
+        if (!selection->calls[i]) continue;
+        place[i] = std::ssize(part.trace.api_calls);
+        part.trace.api_calls.push_back(trace.api_calls[i]);
+    }
+    const auto keep = [&](const auto& all, auto& kept) {
+        for (const auto& work : all) {
+            if (work.call < 0 || place[static_cast<std::size_t>(work.call)] < 0) continue;
+            kept.push_back(work);
+            kept.back().call = place[static_cast<std::size_t>(work.call)];
+        }
+    };
+    keep(trace.kernels, part.trace.kernels);
+    keep(trace.copies, part.trace.copies);
+    return part;
+}
+
+std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within) {
+    const Launches launches(trace);
+    Intervals host;
+    if (within) {
+        const std::optional<RangeSelection> selection = launches.select(*within);
+        if (!selection) throw Error(no_such_range(trace, *within));
+        host = selection->host;
+    }
+    std::map<std::pair<std::string, std::string>, RangeUse> by_name;
+    for (const Range& range : trace.ranges) {
+        if (within && !contains(host, range.start_ns)) continue;
+        RangeUse& use = by_name[{range.name, range.domain}];
+        use.name = range.name, use.domain = range.domain;
+        ++use.count;
+        use.host_ns += range.end_ns - range.start_ns;
+        // Ranges of a damaged file may nest so deep that the sum of their times leaves 64 bits.
+        if (const auto work = launches.gpu_time_of(range))
+            if (__builtin_add_overflow(use.gpu_ns, work->end - work->begin, &use.gpu_ns))
+                use.gpu_ns = INT64_MAX;
+    }
+    std::vector<RangeUse> uses;
+    for (auto& [key, use] : by_name) uses.push_back(std::move(use));
+    std::stable_sort(uses.begin(), uses.end(),
+                     [](const RangeUse& a, const RangeUse& b) { return a.gpu_ns > b.gpu_ns; });
+    return uses;
+}
+
+}  // namespace lab

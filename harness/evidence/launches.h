@@ -1,0 +1,97 @@
+// Which call launched a piece of GPU work, and what belongs to an NVTX range. Both are decided here and
+// nowhere else: SQL, the analysis and the pictures all ask this file.
+//
+// Work belongs to a range if the call that launched it began while the host was in that range, on the
+// range's own thread (a start/end range belongs to every thread of its process). On the GPU a range lasts
+// from the first start to the last end of its work, which may be long after the host has left it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/intervals.h"
+#include "evidence/trace.h"
+
+namespace lab {
+
+/// Finds a trace's calls by their correlation id, which is unique within a process.
+class CallIndex {
+  public:
+    explicit CallIndex(const Trace& trace);
+
+    /// Index into Trace::api_calls; -1 if the trace has no such call.
+    [[nodiscard]] int64_t find(int64_t process, int64_t correlation) const;
+
+  private:
+    struct Entry {
+        int64_t process, correlation, call;
+        auto operator<=>(const Entry&) const = default;
+    };
+    std::vector<Entry> entries_;  ///< sorted
+};
+
+/// Fills in Kernel::call and Copy::call.
+void link_to_calls(Trace& trace);
+
+/// By GPU, merged windows of time.
+using WindowsOfGpu = std::map<int64_t, Intervals>;
+
+/// What belongs to all ranges of one name.
+struct RangeSelection {
+    std::vector<bool> calls;  ///< for each of the trace's API calls: was it made inside one of the ranges?
+    WindowsOfGpu windows;     ///< for each of the ranges, first start to last end of its work there
+    Intervals host;           ///< the ranges themselves, as the host thread saw them; merged
+};
+
+/// NVTX ranges of one name and domain; ns are sums over the ranges, so ranges that overlap count twice.
+struct RangeUse {
+    std::string name, domain;
+    int64_t count = 0, host_ns = 0, gpu_ns = 0;
+};
+
+/// The work of a trace, ordered by the calls that launched it. The trace must outlive it.
+class Launches {
+  public:
+    explicit Launches(const Trace& trace);
+
+    /// First start to last end of the GPU work that was launched in the range; nothing if none was.
+    [[nodiscard]] std::optional<Interval> gpu_time_of(const Range& range) const;
+
+    /// All ranges with this name; nothing if the trace has none.
+    [[nodiscard]] std::optional<RangeSelection> select(const std::string& name) const;
+
+  private:
+    struct Launched {
+        int64_t call, device;
+        Interval work;
+    };
+    template <class Visit>
+    void for_each_in(const Range& range, const Visit& visit) const;
+    template <class Visit>
+    void for_each_call_in(const Range& range, const Visit& visit) const;
+
+    const Trace& trace_;
+    std::vector<Launched> launched_;  ///< by call
+};
+
+/// "the capture has no NVTX range 'x'; it has 'a', 'b'"
+[[nodiscard]] std::string no_such_range(const Trace& trace, const std::string& name);
+
+/// The part of a trace that belongs to all ranges of one name, as a trace of its own, and where it lies.
+struct RangePart {
+    Trace trace;
+    WindowsOfGpu windows;
+    Intervals host;
+};
+
+/// An Error lists the names that there are if no range has this one.
+[[nodiscard]] RangePart select_range(const Trace& trace, const std::string& name);
+
+/// The trace's NVTX ranges by name and domain, by time on the GPU, falling. With `within`, those that begin
+/// while the host is in a range of that name.
+[[nodiscard]] std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within);
+
+}  // namespace lab

@@ -1,0 +1,142 @@
+#include "evidence/question.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.h"
+#include "evidence/analysis.h"
+#include "evidence/schema.h"
+
+namespace lab {
+
+namespace {
+
+/// An evidence file without a row, in memory. Each view is a plain table here, with the view's columns: SQL
+/// is prepared several times faster on these.
+class EmptyEvidence {
+  public:
+    EmptyEvidence() : database_(Database::create(":memory:")) {
+        const Database whole = Database::create(":memory:");
+        std::string sql;
+        for (const ExportTable& table : export_tables())
+            sql += fmt::format("CREATE TABLE {} ({});", table.name, join(columns_of(table), ", "));
+        for (const OwnTable& table : own_tables())
+            sql += fmt::format("CREATE TABLE {} ({});", table.name, table.columns);
+        sql +=
+            "CREATE TABLE StringIds (id, value);"
+            "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId, metricId, metricName);";
+        database_.execute(sql);
+        whole.execute(sql + "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.0')");
+        const Capture capture(whole);
+        create_output_views(whole);
+        Statement view = whole.prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'view'");
+        while (view.next())
+            database_.execute(fmt::format("CREATE TABLE {} ({})", view.text(0),
+                                          join(whole.columns_of(view.text(0), "temp"), ", ")));
+        sqlite3_set_authorizer(database_.handle(), note_read, this);
+    }
+
+    /// The tables and views that a statement reads.
+    const std::set<std::string>& read_by(const std::string& sql) {
+        read_.clear();
+        (void)database_.prepare(sql);
+        return read_;
+    }
+
+  private:
+    static int note_read(void* self, int action, const char* table, const char*, const char*, const char*) {
+        if (action == SQLITE_READ && table) static_cast<EmptyEvidence*>(self)->read_.insert(table);
+        return SQLITE_OK;
+    }
+
+    Database database_;
+    std::set<std::string> read_;
+};
+
+Measured nothing(std::string reason, bool was_run = true) {
+    return {std::nullopt, std::move(reason), was_run};
+}
+
+/// Which tool that the question is about never looked at the program; "" if all did.
+std::string tool_not_run(const Evidence& evidence, const Query& query) {
+    if (query.needs.trace && !evidence.has_trace())
+        return evidence.captured_nothing() ? "nsys captured nothing of" : "nsys did not run on";
+    if (query.needs.counters && !evidence.was_run("ncu")) return "ncu did not run on";
+    if (query.needs.gpu_samples && !evidence.was_run("gpu_metrics"))
+        return "nsys took no samples of the GPU of";
+    if (query.needs.reports)
+        for (const std::string& tool : query.sanitizers)
+            if (!evidence.was_run(tool)) return fmt::format("compute-sanitizer's {} did not run on", tool);
+    return "";
+}
+
+bool has_range(const Trace& trace, const std::string& name) {
+    return std::any_of(trace.ranges.begin(), trace.ranges.end(),
+                       [&](const Range& range) { return range.name == name; });
+}
+
+Measured measure_sql(const Evidence& evidence, const Query& query) {
+    std::optional<Capture::Narrowed> narrowed;
+    if (evidence.has_trace()) narrowed.emplace(evidence.capture(), query.range);
+    Statement row = evidence.database().prepare(query.sql);
+    if (!row.next() || row.is_null(0)) return nothing("the query has no answer: there was nothing to check");
+    const Value value = row.value(0);
+    if (const auto* text = std::get_if<std::string>(&value)) return {*text, "", true};
+    return {row.number(0), "", true};
+}
+
+Measured measure_metric(const Evidence& evidence, const Query& query) {
+    const auto value = metric(analyse(evidence.trace(), query.range), query.metric);
+    if (!value)
+        return nothing(fmt::format("{} is not defined here: there was nothing to check", query.metric));
+    return {*value, "", true};
+}
+
+}  // namespace
+
+Needs& Needs::operator|=(const Needs& other) {
+    trace |= other.trace, nsys |= other.nsys, gpu_samples |= other.gpu_samples;
+    counters |= other.counters, reports |= other.reports, narrows |= other.narrows;
+    return *this;
+}
+
+Needs needs_of_sql(const std::string& sql) {
+    static EmptyEvidence empty;
+    Needs needs;
+    for (const std::string& name : empty.read_by(sql)) {
+        const auto is_one_of = [&](std::initializer_list<const char*> names) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        needs.narrows |= is_one_of({"kernels", "copies", "sets", "graph_runs", "api_calls", "syncs",
+                                    "graph_launches", "gpu_metrics"});
+        needs.trace |= needs.narrows || name.starts_with("CUPTI_") || name.starts_with("TARGET_INFO_") ||
+                       is_one_of({"ranges", "NVTX_EVENTS"});
+        needs.nsys |= needs.trace || name == "NSYS_RUN";
+        needs.gpu_samples |= name == "gpu_metrics";
+        needs.counters |= name == "NCU_METRICS";
+        needs.reports |= name.starts_with("SANITIZER_");
+    }
+    return needs;
+}
+
+std::string Measured::text() const {
+    if (!value) return was_run ? "nothing" : "not run";
+    if (const auto* number = std::get_if<double>(&*value)) return format_number(*number);
+    return printable(std::get<std::string>(*value));
+}
+
+std::string Measured::text_in(const std::string& unit) const {
+    return text() + (!value || unit.empty() || unit == "share" ? "" : " " + unit);
+}
+
+Measured measure(const Evidence& evidence, const Query& query) {
+    if (const std::string why = tool_not_run(evidence, query); !why.empty())
+        return nothing(why + " this program", false);
+    if (query.range && !has_range(evidence.trace(), *query.range))
+        return nothing(no_such_range(evidence.trace(), *query.range));
+    return query.metric.empty() ? measure_sql(evidence, query) : measure_metric(evidence, query);
+}
+
+}  // namespace lab

@@ -1,0 +1,92 @@
+// The tables of evidence, and short names for what an nsys export holds: `kernels`, `copies`, `ranges`, ...
+// as TEMP views over NVIDIA's tables.
+//
+// An export leaves out the tables of what it did not see, and tables and columns come and go between versions
+// of its schema. The views hide both. Times are ns on the clock of the capture. Columns:
+//
+//   kernels         start end duration stream device context correlation process name full_name
+//                   grid_x grid_y grid_z block_x block_y block_z
+//                   registers static_shared_bytes dynamic_shared_bytes graph_node
+//
+//   copies          start end duration stream device correlation process bytes direction from_kind to_kind
+//                   graph_node
+//
+//   sets            start end duration stream device correlation process bytes value to_kind
+//
+//   api_calls       start end duration process thread correlation name result
+//
+//   syncs           start end duration process thread name
+//                   (host calls that block until the GPU is done)
+//
+//   ranges          id start end duration process thread name domain crosses_threads gpu_start gpu_end
+//                   (gpu_*: first start and last end of the GPU work that was launched inside the range)
+//
+//   graph_launches  start end duration process thread correlation
+//
+//   graph_runs      start end duration stream device correlation process graph
+//                   (runs of graphs as a whole, where nsys recorded no kernels of graphs:
+//                   --cuda-graph-trace=graph)
+//
+//   gpu_metrics     time device name value
+//                   (samples of the GPU's counters; a rate such as "Tensor Active [Throughput %]" in percent)
+//
+// Each but `ranges` can be narrowed to what was launched in the NVTX ranges of one name (capture.h).
+// `correlation` leads from GPU work to the call that launched it; work of conditional graph bodies carries
+// that of its graph's launch, where it is certain. Two views are about what the program printed:
+//
+//   printed_json    json
+//                   (the first line that begins with {" ; no row if there is none)
+//
+//   roofs           name unit measured theoretical work how clock tera giga micro
+//                   (of {"roofs": [{"name": ..., ...}, ...]}; a value that is null there, or missing, is
+//                   NULL; tera, giga, micro: `measured` in 10^12, 10^9, 10^-6, or 'not on this GPU')
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evidence/database.h"
+
+namespace lab {
+
+/// SQL condition on a row of DIAGNOSTIC_EVENT: does it say that something is missing from the capture?
+inline constexpr const char* kSaysLoss =
+    "text LIKE '%dropped%' OR text LIKE '% lost%' OR text LIKE '%not all %events%' OR text LIKE "
+    "'%incomplete%' OR "
+    "text LIKE '%overflow%'";
+
+/// A table of an nsys export that questions may be put to. Evidence keeps these columns, of the rows for
+/// which `where` holds; the rest of an export describes the machine, down to serial numbers, and not the
+/// program.
+struct ExportTable {
+    const char* name;
+    const char* columns;   ///< that every version has, with a space between them
+    const char* optional;  ///< that may be missing
+    const char* where = "1";
+};
+[[nodiscard]] const std::vector<ExportTable>& export_tables();
+
+/// All columns, the optional ones last.
+[[nodiscard]] std::vector<std::string> columns_of(const ExportTable& table);
+
+/// A table of an evidence file that nsys does not write.
+struct OwnTable {
+    const char* name;
+    const char* columns;  ///< as CREATE TABLE takes them
+};
+[[nodiscard]] const std::vector<OwnTable>& own_tables();
+
+/// Makes the views of what the program printed, and an empty TEMP table for each own table that the file does
+/// not have, so that every question can be asked of every file.
+void create_output_views(const Database& database);
+
+/// Makes the views on an opened export. An Error names what makes the file unusable: no export at all, a
+/// schema of another major version, nothing of CUDA in it, or the column that is missing.
+/// The views call functions that Capture defines. What the file lacks has no rows, or is NULL.
+void create_views(const Database& database);
+
+/// Sentences on why this capture may be incomplete: lost or dropped records, no CUDA call seen. Nothing may
+/// be called absent while there are any.
+[[nodiscard]] std::vector<std::string> capture_problems(const Database& database);
+
+}  // namespace lab

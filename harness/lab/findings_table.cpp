@@ -1,0 +1,168 @@
+#include "lab/findings_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/table.h"
+#include "core/terminal.h"
+#include "core/text.h"
+
+namespace lab {
+
+namespace {
+
+using Align = Table::Align;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kShown = "shown, not asserted";
+
+std::vector<std::string> columns_of(const Case& of) {
+    if (of.programs.size() == 1) return {"found"};
+    return {of.programs[0].name, of.programs[1].name};
+}
+
+/// A table with a column for the values of each program, and these behind.
+Table table_for(const Case& of, const std::vector<std::string>& further) {
+    std::vector<std::string> header{"finding"};
+    append(header, columns_of(of));
+    std::vector<Align> align(header.size(), Align::right);
+    align[0] = Align::left;
+    append(header, further);
+    return Table(std::move(header), std::move(align));
+}
+
+std::vector<std::string> cells_of(const Case& of, const FindingRow& row) {
+    std::vector<std::string> cells{of.said_by(*row.finding)};
+    for (const Judged& side : row.sides) cells.push_back(side.measured.text_in(row.finding->unit));
+    return cells;
+}
+
+/// A value that is only shown needs no verdict, unless it is missing.
+std::string mark_of(const FindingRow& row) {
+    return row.finding->asserted() || row.verdict != Verdict::pass ? verdict_mark(row.verdict) : "";
+}
+
+std::string asserted_in_markdown(const Case& of, const FindingRow& row) {
+    const Finding& f = *row.finding;
+    if (f.quotient) return fmt::format("`{}`: {}", of.text_of(*f.quotient), row.quotient->measured.text());
+    if (!f.asserted()) return "shown only";
+    return f.expect[1] ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text)
+                       : fmt::format("`{}`", f.expect[0]->text);
+}
+
+Json value_json(const Measured& measured) {
+    if (!measured.value) return nullptr;
+    if (const auto* number = std::get_if<double>(&*measured.value)) return *number;
+    return std::get<std::string>(*measured.value);
+}
+
+Json text_or_null(const std::optional<Expectation>& expectation) {
+    return expectation ? Json(expectation->text) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string expected_of(const Case& of, const Finding& finding) {
+    if (finding.quotient) return of.text_of(*finding.quotient);
+    if (!finding.asserted()) return kShown;
+    return finding.expect[0]->text + (of.programs.size() > 1 ? "  |  " + finding.expect[1]->text : "");
+}
+
+std::string expected_of_answer(const Case& of, const Finding& finding) {
+    if (finding.quotient) return of.text_of(*finding.quotient);
+    return finding.asserted() ? finding.expect[1]->text : kShown;
+}
+
+std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
+    Table table = table_for(of, {"expected", "verdict"});
+    for (const FindingRow& row : rows) {
+        std::vector<std::string> cells = cells_of(of, row);
+        cells.push_back(expected_of(of, *row.finding));
+        cells.push_back(mark_of(row));
+        table.add(std::move(cells));
+    }
+    std::string text = table.text(2, table_columns());
+    for (const std::string& recording : of.recordings_in_use())
+        text += fmt::format("  recording {}\n", paragraph(recording, 4));
+    for (const FindingRow& row : rows)
+        if (row.verdict != Verdict::pass)
+            text += fmt::format("  {}: {}\n", row.finding->id, row.why(of.programs));
+    return text;
+}
+
+std::string grade_text(const Case& of, const Grade& grade) {
+    Table table({"finding", "expected", "found", "verdict"},
+                {Align::left, Align::left, Align::right, Align::left});
+    std::vector<std::string> said;
+    std::string reasons;
+    for (const FindingRow& row : grade.rows) {
+        const Finding& f = *row.finding;
+        const Judged& found = row.sides[0];
+        table.add({of.said_by(f), expected_of_answer(of, f), found.measured.text_in(f.quotient ? "" : f.unit),
+                   f.asserted() ? verdict_mark(row.verdict) : ""});
+        const bool in_table = found.verdict == Verdict::fail && found.measured.value.has_value();
+        if (!f.asserted() || found.verdict == Verdict::pass || in_table) continue;
+        if (std::find(said.begin(), said.end(), found.why) != said.end()) continue;
+        said.push_back(found.why);
+        reasons += paragraph(fmt::format("  {}: {}", f.says, found.why), 4) + "\n";
+    }
+    return table.text(2, table_columns()) + "\n" + reasons;
+}
+
+std::string findings_markdown(const Case& of, const std::vector<FindingRow>& rows) {
+    Table table = table_for(of, {"asserted"});
+    for (const FindingRow& row : rows) {
+        std::vector<std::string> cells = cells_of(of, row);
+        cells.push_back(asserted_in_markdown(of, row));
+        table.add(std::move(cells));
+    }
+    std::string recordings;
+    for (const std::string& recording : of.recordings_in_use())
+        recordings += "- recording " + recording + "\n";
+    return table.markdown() + (recordings.empty() ? "" : "\n" + recordings);
+}
+
+Json findings_json(const Case& of, const std::vector<FindingRow>& rows) {
+    Json list = Json::array();
+    for (const FindingRow& row : rows) {
+        const Finding& finding = *row.finding;
+        Json item{{"id", finding.id}, {"says", finding.says}, {"unit", finding.unit}}, expect;
+        if (of.programs.size() == 1) {
+            item["value"] = value_json(row.sides[0].measured);
+            expect = text_or_null(finding.expect[0]);
+        } else {
+            for (std::size_t side = 0; side < of.programs.size(); ++side) {
+                item[of.programs[side].name] = value_json(row.sides[side].measured);
+                expect[of.programs[side].name] = text_or_null(finding.expect[side]);
+            }
+        }
+        if (row.quotient) {
+            const std::size_t over = finding.quotient->over;
+            const std::string name = of.programs[1 - over].name + "_over_" + of.programs[over].name;
+            item[name] = value_json(row.quotient->measured);
+            expect = {{name, finding.quotient->expected.text}};
+        }
+        item["expect"] = std::move(expect);
+        item["verdict"] = to_string(row.verdict);
+        list.push_back(std::move(item));
+    }
+    return list;
+}
+
+std::string verdict_mark(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::pass:
+            return green("✓ pass");
+        case Verdict::fail:
+            return red("✗ fail");
+        case Verdict::inconclusive:
+            return yellow("? inconclusive");
+        case Verdict::not_run:
+            break;
+    }
+    return yellow("- not run");
+}
+
+}  // namespace lab

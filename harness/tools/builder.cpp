@@ -1,0 +1,150 @@
+#include "tools/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "core/files.h"
+#include "core/parallel.h"
+#include "core/process.h"
+#include "core/text.h"
+#include "tools/machine.h"
+
+namespace lab {
+
+namespace {
+
+constexpr std::chrono::seconds kCompilerLimit{300};
+
+/// Does the linker say it? Of what it complains of, only the line behind the last one says "error".
+bool is_of_linker(const std::string& line) {
+    const std::string program = fs::path(line.substr(0, line.find(':'))).filename().string();
+    return program == "ld" || program.rfind("ld.", 0) == 0 || program.ends_with("-ld");
+}
+
+/// A compiler's first complaints, or its linker's: the rest mostly follow from them.
+std::string first_errors(const std::string& text) {
+    constexpr std::size_t kMostLines = 20;
+    const std::vector<std::string> lines = split(trim(text), '\n');
+    std::size_t first = 0;
+    while (first < lines.size() && lines[first].find("error") == std::string::npos &&
+           !is_of_linker(lines[first]))
+        ++first;
+    if (first == lines.size()) first = 0;
+    std::string shown;
+    for (std::size_t i = first; i < std::min(lines.size(), first + kMostLines); ++i)
+        shown += (i > first ? "\n  " : "  ") + printable(lines[i]);
+    return shown;
+}
+
+std::string architecture() {
+    if (!gpu()) return "compute_75";  // a virtual one: quick to build, and any later GPU compiles it at start
+    std::string digits = gpu()->compute_capability;
+    std::erase(digits, '.');
+    return "sm_" + digits;
+}
+
+/// Compiles a program to `target`, or with `as_library` the same file to the library that the program opens.
+void compile(const Workspace& workspace, const Program& program, const std::string& arch,
+             const fs::path& target, bool as_library, const Announce& announce) {
+    const fs::path part = scratch_beside(target);
+    Command command{.words = {nvcc()->string()}, .limit = kCompilerLimit, .folder = workspace.root()};
+    append(command.words, workspace.common_flags());
+    // An unused variable is no reason not to look at what a learner's program does.
+    if (*program.file.begin() == "work")
+        std::erase_if(command.words, [](const std::string& word) { return word.rfind("-Werror", 0) == 0; });
+    command.words.push_back("-arch=" + arch);
+    if (as_library) append(command.words, {"-shared", "-Xcompiler=-fPIC", "-DBUILD_LIBRARY"});
+    append(command.words, {workspace.shown(workspace.source_of(program)), "-o", part.string()});
+    append(command.words, program.flags);
+    std::vector<std::string> shown = command.words;
+    for (std::string& word : shown)
+        if (word == part.string()) word = workspace.shown(target);
+    announce(shell_line(shown));
+    const Outcome outcome = run(command);
+    if (outcome.timed_out || outcome.signal)
+        throw Error(
+            fmt::format("nvcc did not finish {}: {}", program.file.string(), describe(outcome, command)),
+            kFindingFailed);
+    if (outcome.exit_code != 0)
+        throw ProgramError(fmt::format("{} does not compile. nvcc says:\n{}", program.file.string(),
+                                       first_errors(outcome.out + outcome.err)));
+    fs::rename(part, target);
+}
+
+/// Does the source hold a library too, which the program opens at run time?
+bool has_library(const fs::path& source) {
+    return read_file(source).find("BUILD_LIBRARY") != std::string::npos;
+}
+
+}  // namespace
+
+fs::path library_of(const fs::path& binary) {
+    return binary.string() + ".so";
+}
+
+fs::path build_program(const Workspace& workspace, const Program& program, const Announce& announce) {
+    if (!nvcc())
+        throw Error(
+            fmt::format("{} cannot be built: nvcc is not here. Install the CUDA Toolkit (docs/setup.md); the "
+                        "recorded evidence needs none.",
+                        program.file.string()),
+            kNothingCouldRun);
+    if (!fs::exists(workspace.root() / program.file))
+        throw Error(fmt::format("there is no file {}", program.file.string()));
+    // A source elsewhere has an absolute path, and its folder is not ours to write into.
+    const fs::path folder =
+        workspace.build_folder() / "programs" / program.file.parent_path().relative_path();
+    const fs::path binary = folder / program.file.stem();
+    const std::string arch = architecture();
+    const fs::path stamp = binary.string() + ".built";
+    const std::string built = workspace.fingerprint_of(program) + " " + arch;
+    const auto up_to_date = [&] {
+        return fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built;
+    };
+    if (up_to_date()) return binary;
+
+    fs::create_directories(folder);
+    const Lock lock(stamp);
+    if (up_to_date()) return binary;  // another lab has just built it
+    fs::remove(stamp);                // no binary may bear the stamp of another, wherever this ends
+    if (has_library(workspace.source_of(program)))
+        compile(workspace, program, arch, library_of(binary), true, announce);
+    compile(workspace, program, arch, binary, false, announce);
+    write_file(stamp, built);
+    return binary;
+}
+
+Announce in_turn(Announce announce) {
+    return [announce = std::move(announce), turn = std::make_shared<std::mutex>()](const std::string& line) {
+        const std::lock_guard lock(*turn);
+        announce(line);
+    };
+}
+
+std::vector<fs::path> build_programs(const Workspace& workspace, const std::vector<Program>& programs,
+                                     const Announce& announce) {
+    const Announce announce_in_turn = in_turn(announce);
+    if (!programs.empty()) (void)gpu(), (void)nvcc();  // looked for once, before the threads ask
+    std::vector<fs::path> binaries(programs.size());
+    std::map<fs::path, std::size_t> first;  // several recordings of one program share its binary
+    std::vector<std::size_t> distinct;
+    for (std::size_t p = 0; p < programs.size(); ++p)
+        if (first.emplace(programs[p].file, p).second) distinct.push_back(p);
+    for_each_in_parallel(distinct.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+        binaries[distinct[i]] = build_program(workspace, programs[distinct[i]], announce_in_turn);
+    });
+    for (std::size_t p = 0; p < programs.size(); ++p) binaries[p] = binaries[first.at(programs[p].file)];
+    return binaries;
+}
+
+std::string built_fingerprint(const fs::path& binary) {
+    const std::string stamp = read_file(binary.string() + ".built");
+    return stamp.substr(0, stamp.find(' '));
+}
+
+}  // namespace lab

@@ -1,0 +1,40 @@
+// Makes an evidence file of what the tools said in one run.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evidence/evidence.h"
+#include "tools/ncu_csv.h"
+#include "tools/sanitizer_report.h"
+
+namespace lab {
+
+/// A run under nsys: what was asked of it beside the course's own options, and what it left.
+struct NsysRun {
+    std::string options;
+    std::optional<std::filesystem::path> exported;  ///< an .sqlite; nothing if no report was generated
+    std::string said;                               ///< why there is no report
+};
+
+/// What the tools said in one run, ready to be stored.
+struct RunRecord {
+    std::optional<NsysRun> nsys;           ///< nothing where nsys was not there
+    std::vector<std::string> gpu_metrics;  ///< of the sampled metrics, those whose name begins so are kept
+    std::vector<NcuMetric> ncu;
+    /// By tool; a tool that ran clean has no reports.
+    std::map<std::string, std::vector<SanitizerReport>> sanitizer;
+    std::map<std::string, std::string> sources;  ///< texts by file name, for the line that a report blames
+    std::optional<int> exit_code;                ///< of the program run by itself
+    std::string out;                             ///< what it wrote
+    Provenance provenance;
+};
+
+/// Writes an evidence file whole or not at all. Of the export only export_tables() are kept, and nothing that
+/// names the machine's user, environment or device serial.
+void write_evidence(const RunRecord& run, const std::filesystem::path& path);
+
+}  // namespace lab

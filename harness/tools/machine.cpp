@@ -1,0 +1,170 @@
+#include "tools/machine.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/platform.h"
+#include "core/text.h"
+
+namespace lab {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The numbers in a name: {13, 0} of "cuda-13.0".
+std::vector<int> numbers_in(const std::string& name) {
+    std::vector<int> numbers;
+    bool within = false;
+    for (const char c : name) {
+        const bool digit = c >= '0' && c <= '9';
+        if (digit && !within) numbers.push_back(0);
+        if (digit && numbers.back() < 1'000'000) numbers.back() = numbers.back() * 10 + (c - '0');
+        within = digit;
+    }
+    return numbers;
+}
+
+/// Folders below `base` whose names begin so, the newest version first: cuda-13.0 before cuda-9.2.
+std::vector<fs::path> newest_first(const fs::path& base, const std::string& beginning = "") {
+    std::vector<fs::path> folders;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(base, ignored))
+        if (entry.path().filename().string().rfind(beginning, 0) == 0) folders.push_back(entry.path());
+    std::sort(folders.begin(), folders.end(), [](const fs::path& a, const fs::path& b) {
+        return numbers_in(a.filename().string()) > numbers_in(b.filename().string());
+    });
+    return folders;
+}
+
+std::optional<fs::path> find_tool(const std::string& name, const std::vector<fs::path>& elsewhere) {
+    if (const auto in_path = find_program(name)) return in_path;
+    std::error_code ignored;  // of folders that only others may read
+    for (const fs::path& candidate : elsewhere)
+        if (fs::is_regular_file(candidate, ignored)) return candidate;
+    return std::nullopt;
+}
+
+std::vector<fs::path> below(const std::vector<fs::path>& folders, const std::vector<std::string>& inside) {
+    std::vector<fs::path> paths;
+    for (const fs::path& folder : folders)
+        for (const std::string& i : inside) paths.push_back(folder / i);
+    return paths;
+}
+
+std::vector<fs::path> toolkits() {
+    std::vector<fs::path> folders{on_this_machine("/usr/local/cuda")};
+    append(folders, newest_first(on_this_machine("/usr/local"), "cuda-"));
+    return folders;
+}
+
+/// Installations of a tool that have a folder of their own: NVIDIA's, a toolkit's, the distribution's.
+std::vector<fs::path> installations(const std::string& tool) {
+    std::vector<fs::path> folders = newest_first(on_this_machine("/opt/nvidia/" + tool));
+    append(folders, newest_first(on_this_machine("/opt/nvidia/" + tool + "-cli")));
+    for (const fs::path& toolkit : toolkits()) append(folders, newest_first(toolkit, tool + "-"));
+    folders.push_back(on_this_machine("/usr/lib/" + tool));
+    return folders;
+}
+
+std::vector<fs::path> in_toolkit(const std::string& name) {
+    return below(toolkits(), {"bin/" + name, name + "/" + name});
+}
+
+std::vector<fs::path> nsys_places() {
+    std::vector<fs::path> places = in_toolkit("nsys");
+    append(places, below(installations("nsight-systems"),
+                         {"bin/nsys", "target-linux-x64/nsys", "target-linux-sbsa-armv8/nsys"}));
+    append(places, below(installations("nsight-compute"),
+                         {"host/target-linux-x64/nsys", "host/target-linux-sbsa-armv8/nsys"}));
+    return places;
+}
+
+std::vector<fs::path> ncu_places() {
+    std::vector<fs::path> places = in_toolkit("ncu");
+    append(places, below(installations("nsight-compute"), {"ncu"}));
+    return places;
+}
+
+}  // namespace
+
+const std::optional<GpuInfo>& gpu() {
+    static const std::optional<GpuInfo> found = []() -> std::optional<GpuInfo> {
+        if (!nvidia_smi()) return std::nullopt;
+        return read_gpu(run({.words = gpu_query(*nvidia_smi()), .limit = std::chrono::seconds(20)}));
+    }();
+    return found;
+}
+
+std::vector<std::string> gpu_query(const fs::path& smi) {
+    return {smi.string(), "--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"};
+}
+
+std::optional<GpuInfo> read_gpu(const Outcome& answer) {
+    const std::vector<std::string> cells = split(split(answer.out, '\n')[0], ',');
+    if (answer.exit_code != 0 || cells.size() != 3) return std::nullopt;
+    return GpuInfo{trim(cells[0]), trim(cells[1]), trim(cells[2])};
+}
+
+const std::optional<fs::path>& nvidia_smi() {
+    static const auto found = find_tool("nvidia-smi", {on_this_machine("/usr/lib/wsl/lib/nvidia-smi"),
+                                                       on_this_machine("/usr/local/nvidia/bin/nvidia-smi")});
+    return found;
+}
+
+const std::optional<fs::path>& nvcc() {
+    static const auto found = find_tool("nvcc", in_toolkit("nvcc"));
+    return found;
+}
+
+const std::optional<fs::path>& nsys() {
+    static const auto found = find_tool("nsys", nsys_places());
+    return found;
+}
+
+const std::optional<fs::path>& ncu() {
+    static const auto found = find_tool("ncu", ncu_places());
+    return found;
+}
+
+const std::optional<fs::path>& compute_sanitizer() {
+    static const auto found = find_tool("compute-sanitizer", in_toolkit("compute-sanitizer"));
+    return found;
+}
+
+bool comes_with_ncu(const fs::path& nsys_path) {
+    std::error_code ignored;
+    const std::string whole = fs::weakly_canonical(nsys_path, ignored).string();
+    return whole.find("/nsight-compute") != std::string::npos ||
+           whole.find("/NsightCompute") != std::string::npos;
+}
+
+std::vector<fs::path> importers_of(const fs::path& nsys_path) {
+    std::error_code ignored;
+    // .../bin/nsys and .../target-linux-x64/nsys have theirs in .../host-linux-x64,
+    // and the nsys of ncu's package has its own in .../linux-desktop-glibc_2_11_3-x64.
+    const fs::path around = fs::weakly_canonical(nsys_path, ignored).parent_path().parent_path();
+    std::vector<fs::path> folders = newest_first(around, "host-linux-");
+    append(folders, newest_first(around, "linux-desktop-"));
+    std::vector<fs::path> importers;
+    for (const fs::path& candidate : below(folders, {"QdstrmImporter"}))
+        if (fs::is_regular_file(candidate, ignored)) importers.push_back(candidate);
+    return importers;
+}
+
+std::string version_of(const fs::path& tool, std::chrono::seconds limit) {
+    const Outcome outcome = run({.words = {tool.string(), "--version"}, .limit = limit});
+    std::string before;
+    for (const std::string& line : split(outcome.out, '\n')) {
+        for (const std::string& word : split(line, ' ')) {
+            const std::string number = word.substr(0, word.find_first_not_of("0123456789."));
+            const std::vector<std::string> parts = split(number, '.');
+            if (before == "release" && parts.size() == 2) return number;
+            if (parts.size() >= 3 && parts[0].size() == 4) return parts[0] + "." + parts[1] + "." + parts[2];
+            before = word;
+        }
+    }
+    return "";
+}
+
+}  // namespace lab

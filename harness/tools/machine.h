@@ -1,0 +1,45 @@
+// The CUDA tools and the GPU of this machine, each looked for when it is first asked about.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/process.h"
+
+namespace lab {
+
+/// A GPU as its driver names it.
+struct GpuInfo {
+    std::string name, driver, compute_capability;  ///< "NVIDIA H200", "580.159.04", "9.0"
+};
+
+/// The first GPU that the driver reports, or nothing.
+[[nodiscard]] const std::optional<GpuInfo>& gpu();
+
+/// The words that ask nvidia-smi for what GpuInfo holds, and its answer read; nothing if it names no GPU.
+[[nodiscard]] std::vector<std::string> gpu_query(const std::filesystem::path& smi);
+[[nodiscard]] std::optional<GpuInfo> read_gpu(const Outcome& answer);
+
+/// The program's path: PATH first, then where NVIDIA's and the distributions' packages put it. nsys is also
+/// found inside ncu's package, which comes_with_ncu() tells.
+[[nodiscard]] const std::optional<std::filesystem::path>& nvidia_smi();
+[[nodiscard]] const std::optional<std::filesystem::path>& nvcc();
+[[nodiscard]] const std::optional<std::filesystem::path>& nsys();
+[[nodiscard]] const std::optional<std::filesystem::path>& ncu();
+[[nodiscard]] const std::optional<std::filesystem::path>& compute_sanitizer();
+
+/// Is this nsys the one inside the package of ncu?
+[[nodiscard]] bool comes_with_ncu(const std::filesystem::path& nsys_path);
+
+/// The programs that turn what this nsys records into a report: beside it, in the order in which to try them.
+[[nodiscard]] std::vector<std::filesystem::path> importers_of(const std::filesystem::path& nsys_path);
+
+/// The version a tool prints of itself: "2025.3.2" of nsys, "13.0" of nvcc; "" if it prints none. An Error if
+/// it cannot be started.
+[[nodiscard]] std::string version_of(const std::filesystem::path& tool,
+                                     std::chrono::seconds limit = std::chrono::seconds(20));
+
+}  // namespace lab

@@ -1,0 +1,51 @@
+// A program of the course, and how it is built and recorded.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+/// A way to record a program, beside the plain one: its own evidence file.
+struct Recording {
+    std::string name, says;  ///< as findings call it ("" for the plain one), and what it is for
+    std::vector<std::string> nsys_options = {};  ///< for `nsys profile`, after the course's own
+    std::vector<std::string> arguments = {};     ///< for the program, which then also runs by itself
+};
+
+/// Paths are relative to the repository's root.
+struct Program {
+    std::string name;            ///< "buggy", "fixed", "starter", "solution", or a wrong answer's name
+    std::filesystem::path file;  ///< what a person edits: a .cu, or the .patch of a wrong answer
+    std::filesystem::path base;  ///< of a wrong answer: the .cu that its patch changes; else empty
+    std::filesystem::path evidence_folder;  ///< holds a folder for each kind of GPU, such as h200
+    std::vector<std::string> flags;         ///< for nvcc, beside the course's own: nvcc.flags of its folder
+    std::vector<std::string> arguments;     ///< for every recording; the lesson's sizes are the defaults
+    std::vector<std::string> check_arguments;  ///< smaller sizes for compute-sanitizer, which slows kernels
+    std::vector<std::string> sanitizers;       ///< of kSanitizerTools, those that findings need
+    std::vector<std::string> ncu_metrics;      ///< metrics that findings need
+    std::vector<std::string> ncu_options;      ///< for ncu, beside them: which kernels, which sections
+    std::vector<std::string> gpu_metrics;      ///< what nsys samples on the GPU; a metric's name begins so
+    bool traced = true;                        ///< nsys records it
+    Recording recording;                       ///< how this one is recorded
+    std::vector<Recording> further;            ///< more recordings of the same binary
+
+    /// "buggy.sqlite", or "buggy.once.sqlite" for a further recording.
+    [[nodiscard]] std::string evidence_name() const;
+
+    /// This program as a further recording makes it: with its options, in an evidence file of its own.
+    /// Without options for nsys it is only run, with other arguments.
+    [[nodiscard]] Program recorded_as(const Recording& other) const;
+
+    /// The further recording of this name; nullptr if there is none.
+    [[nodiscard]] const Recording* recording_called(const std::string& other) const;
+
+    /// What it is run with: its arguments, and behind them those of its recording.
+    [[nodiscard]] std::vector<std::string> run_arguments() const;
+};
+
+/// The program and its further recordings, as programs to record.
+[[nodiscard]] std::vector<Program> all_recordings(const Program& program);
+
+}  // namespace lab

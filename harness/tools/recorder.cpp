@@ -1,0 +1,276 @@
+#include "tools/recorder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/parallel.h"
+#include "core/process.h"
+#include "core/text.h"
+#include "tools/machine.h"
+#include "tools/ncu_runner.h"
+#include "tools/program_run.h"
+
+namespace lab {
+
+namespace {
+
+constexpr std::chrono::seconds kProgramLimit{60}, kToolLimit{300};
+constexpr int kSanitizerFoundErrors = 86;
+constexpr std::size_t kMostKept = std::size_t{16} << 20;  ///< bytes of output; evidence takes up to 64 MiB
+
+std::string last_lines(const std::string& text, std::size_t count) {
+    std::vector<std::string> lines = split(trim(text), '\n');
+    if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(count));
+    for (std::string& line : lines) line = "  " + printable(line);
+    return join(lines, "\n");
+}
+
+Outcome announced(const Command& command, const Announce& announce) {
+    announce(shell_line(command.words));
+    return run(command);
+}
+
+/// nsys also lists every process it can see. In a process namespace of its own, which root may make outside
+/// of most containers, it sees only the program.
+std::vector<std::string> alone_on_the_machine() {
+    if (::geteuid() != 0 || !find_program("unshare")) return {};
+    const std::vector<std::string> words{"unshare", "--pid", "--fork", "--mount-proc"};
+    std::vector<std::string> trial = words;
+    trial.push_back("true");
+    return run({.words = trial}).exit_code == 0 ? words : std::vector<std::string>{};
+}
+
+/// The program alone, for its exit code and what it prints.
+void run_alone(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
+    Command command{.words = {binary.string()}, .limit = kProgramLimit};
+    append(command.words, program.run_arguments());
+    const Outcome outcome = announced(command, announce);
+    if (outcome.timed_out)
+        throw ProgramError(
+            fmt::format("{} did not end within {} s. Does a loop never end, or does it wait for itself?",
+                        program.file.string(), kProgramLimit.count()));
+    if (outcome.exit_code == kNothingCouldRun)
+        throw Error(fmt::format("{}: {}", program.file.string(), printable(trim(outcome.err))),
+                    kNothingCouldRun);
+    record.exit_code = outcome.exit_code;
+    record.out = outcome.out + outcome.err;
+    if (record.out.size() > kMostKept) record.out.resize(kMostKept);
+}
+
+/// Exports a report, and looks at the export before anything relies on it.
+fs::path usable_export(const Program& program, const fs::path& report, const Announce& announce) {
+    try {
+        const fs::path made =
+            export_report(report, fs::path(report).replace_extension(".export.sqlite"), announce);
+        (void)Evidence::open(made);
+        return made;
+    } catch (const Error& problem) {
+        throw Error(
+            fmt::format("nsys made no usable report of {}: {}", program.file.string(), problem.what()),
+            kFindingFailed);
+    }
+}
+
+Outcome profile(const Program& program, const fs::path& binary, const RecordOptions& options, bool sample_gpu,
+                const Announce& announce) {
+    // A sampled report is never published, so it may list the machine's processes.
+    const bool alone = options.for_publication && !sample_gpu;
+    std::vector<std::string> words = alone ? alone_on_the_machine() : std::vector<std::string>{};
+    append(words, nsys_command(*nsys(), options.report, program, sample_gpu));
+    const TemporaryFolder scratch;
+    return announced(with_program({.words = words, .limit = kToolLimit}, program, binary,
+                                  options.for_publication, scratch),
+                     announce);
+}
+
+/// The line in which nsys says that its capture never began.
+std::string captured_nothing(const Outcome& outcome) {
+    for (const std::string& line : split(outcome.out + outcome.err, '\n'))
+        if (line.find("No reports were generated") != std::string::npos) return printable(trim(line));
+    return "";
+}
+
+void run_nsys(const Program& program, const fs::path& binary, const RecordOptions& options,
+              const Announce& announce, RunRecord& record) {
+    fs::create_directories(options.report.parent_path());
+    const bool sample_gpu = !program.gpu_metrics.empty();
+    Outcome outcome = profile(program, binary, options, sample_gpu, announce);
+    if (!fs::exists(options.report) && sample_gpu && !options.for_publication) {
+        announce(
+            "# nsys could not sample the GPU's metrics here (docs/setup.md says why); once more without");
+        outcome = profile(program, binary, options, false, announce);
+    }
+    record.nsys = NsysRun{join(program.recording.nsys_options, " "), std::nullopt, ""};
+    if (!fs::exists(options.report) && !program.recording.name.empty())
+        record.nsys->said = captured_nothing(outcome);
+    if (!record.nsys->said.empty()) return;
+    if (!fs::exists(options.report) || outcome.timed_out || outcome.signal)
+        throw Error(fmt::format("nsys made no report of {} ({}). It said:\n{}", program.file.string(),
+                                describe(outcome, {.words = {nsys()->string()}, .limit = kToolLimit}),
+                                last_lines(outcome.out + outcome.err, 12)),
+                    kFindingFailed);
+    record.nsys->exported = usable_export(program, options.report, announce);
+}
+
+/// Output of a tool that cannot be read is a failure of the tool, not bad input from the user.
+void tool_step(const char* tool, const Program& program, const std::function<void()>& step) {
+    try {
+        step();
+    } catch (const Error& problem) {
+        throw Error(fmt::format("{} could not look at {}: {}", tool, program.file.string(), problem.what()),
+                    kFindingFailed);
+    }
+}
+
+/// The GPU whose kernels a report holds, where it names several: the driver's first need not be the one.
+std::string gpu_of_kernels(const RunRecord& record) {
+    if (!record.nsys || !record.nsys->exported) return "";
+    const Evidence evidence = Evidence::open(*record.nsys->exported);
+    const Trace& trace = evidence.trace();
+    if (trace.gpus.size() < 2 || trace.kernels.empty()) return "";
+    for (const Gpu& one : trace.gpus)
+        if (one.device == trace.kernels.front().device) return one.name;
+    return "";
+}
+
+/// All tools that findings ask, at once: times mean nothing under the sanitizer.
+void run_sanitizers(const Program& program, const fs::path& binary, const Announce& announce,
+                    RunRecord& record) {
+    const std::vector<std::string>& tools = program.sanitizers;
+    const Announce announce_in_turn = in_turn(announce);
+    std::vector<SanitizerOutput> outputs(tools.size());
+    for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
+        outputs[i] = run_sanitizer(tools[i], binary, program.check_arguments, announce_in_turn);
+    });
+    for (std::size_t i = 0; i < tools.size(); ++i) record.sanitizer[tools[i]] = std::move(outputs[i].reports);
+}
+
+/// All that the tools and the program wrote.
+std::string seen_in(const RunRecord& record) {
+    std::string seen = record.out;
+    for (const auto& [tool, reports] : record.sanitizer)
+        for (const SanitizerReport& report : reports) seen += "\n" + report.text;
+    if (!record.nsys || !record.nsys->exported) return seen;
+    const Evidence trace = Evidence::open(*record.nsys->exported);
+    return seen + texts_in(trace.database());
+}
+
+/// A learner may have saved the file while its program ran: then the evidence is of the program that was
+/// built.
+void add_fingerprint_of_run(const Workspace& workspace, const Program& program, const fs::path& binary,
+                            const RunRecord& record, Provenance& p) {
+    p["fingerprint"] = built_fingerprint(binary);
+    if (p["fingerprint"] == workspace.fingerprint_of(program))
+        add_fingerprint(workspace, program, seen_in(record), p);
+}
+
+Provenance provenance_of(const Workspace& workspace, const Program& program, const RunRecord& record,
+                         const fs::path& binary) {
+    Provenance p{{"date", utc_now()}, {"program", program.file.string()}};
+    add_fingerprint_of_run(workspace, program, binary, record, p);
+    std::vector<std::string> command{binary.filename().string()};
+    append(command, program.run_arguments());
+    p["command"] = shell_line(command);
+    if (gpu())
+        p["gpu"] = gpu()->name, p["driver"] = gpu()->driver,
+        p["compute_capability"] = gpu()->compute_capability;
+    if (const std::string used = gpu_of_kernels(record); !used.empty() && used != p["gpu"]) {
+        p["gpu"] = used;
+        p.erase("compute_capability");  // it was of the first
+    }
+    if (nvcc()) p["cuda"] = version_of(*nvcc());
+    if (record.nsys) p["nsys"] = version_of(*nsys());
+    p["recording"] = recording_text(program);
+    if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
+    if (!record.sanitizer.empty()) p["compute-sanitizer"] = version_of(*compute_sanitizer());
+    return p;
+}
+
+}  // namespace
+
+std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path& report) {
+    return {nsys_path.string(),       "profile",
+            "--trace=cuda,nvtx",      "--sample=none",
+            "--cpuctxsw=none",        "--cuda-graph-trace=node",
+            "--force-overwrite=true", "-o",
+            report.string()};
+}
+
+std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path& report,
+                                      const Program& program, bool sample_gpu) {
+    std::vector<std::string> words = nsys_command(nsys_path, report);
+    std::vector<std::string> more = program.recording.nsys_options;
+    // nsys takes an option once: a recording's own value stands in place of the course's.
+    for (const std::string& own : more)
+        std::erase_if(words, [&](const std::string& word) {
+            return word.starts_with("--") && word.substr(0, word.find('=')) == own.substr(0, own.find('='));
+        });
+    if (sample_gpu && !program.gpu_metrics.empty()) more.insert(more.begin(), "--gpu-metrics-devices=all");
+    words.insert(words.end() - 2, more.begin(), more.end());  // the report's name stays last
+    return words;
+}
+
+std::vector<std::string> export_command(const fs::path& nsys_path, const fs::path& report,
+                                        const fs::path& to) {
+    return {nsys_path.string(),       "export", "--type",    "sqlite",
+            "--force-overwrite=true", "-o",     to.string(), report.string()};
+}
+
+fs::path export_report(const fs::path& report, const fs::path& to, const Announce& announce) {
+    if (!nsys())
+        throw Error(
+            fmt::format(
+                "{} can be read only by nsys, which is not here. Install Nsight Systems (docs/setup.md), "
+                "or give the .sqlite that `nsys export --type sqlite` makes of it.",
+                report.string()),
+            kNothingCouldRun);
+    const Command command{.words = export_command(*nsys(), report, to), .limit = kToolLimit};
+    const Outcome outcome = announced(command, announce);
+    if (outcome.exit_code != 0 || !fs::exists(to))
+        throw Error(fmt::format("nsys could not export {} ({}). It said:\n{}", report.string(),
+                                describe(outcome, command), last_lines(outcome.out + outcome.err, 12)));
+    return to;
+}
+
+std::vector<std::string> sanitizer_command(const fs::path& sanitizer_path, const std::string& tool) {
+    std::vector<std::string> words{sanitizer_path.string(), "--tool", tool};
+    if (tool == "memcheck") append(words, {"--leak-check", "full", "--track-stream-ordered-races", "all"});
+    append(words, {"--error-exitcode", std::to_string(kSanitizerFoundErrors)});
+    return words;
+}
+
+SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
+                              const std::vector<std::string>& arguments, const Announce& announce) {
+    Command command{.words = sanitizer_command(*compute_sanitizer(), tool), .limit = kToolLimit};
+    command.words.push_back(binary.string());
+    append(command.words, arguments);
+    const Outcome outcome = announced(command, announce);
+    if (outcome.timed_out)
+        throw Error(fmt::format("compute-sanitizer {}", describe(outcome, command)), kFindingFailed);
+    return parse_sanitizer_output(outcome.out + outcome.err);
+}
+
+RunRecord record_program(const Workspace& workspace, const Program& program, const fs::path& binary,
+                         const RecordOptions& options, const Announce& announce) {
+    RunRecord record;
+    record.gpu_metrics = program.gpu_metrics;
+    const bool further = !program.recording.name.empty();  // the plain recording has seen the rest
+    if (!further || !program.recording.arguments.empty()) run_alone(program, binary, announce, record);
+    if (nsys() && program.traced) run_nsys(program, binary, options, announce, record);
+    if (!further && ncu() && !program.ncu_metrics.empty())
+        tool_step("ncu", program, [&] {
+            const fs::path report = fs::path(options.report).replace_extension(".ncu-rep");
+            record.ncu = run_ncu(program, binary, report, options.for_publication, announce);
+        });
+    if (!further && compute_sanitizer())
+        tool_step("compute-sanitizer", program, [&] { run_sanitizers(program, binary, announce, record); });
+    record.sources = workspace.sources_of(program);
+    record.provenance = provenance_of(workspace, program, record, binary);
+    return record;
+}
+
+}  // namespace lab

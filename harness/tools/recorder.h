@@ -1,0 +1,55 @@
+// Runs programs under the tools. Every command line is announced before it runs, and works when copied.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tools/builder.h"
+#include "tools/evidence_writer.h"
+
+namespace lab {
+
+/// How a program is recorded.
+struct RecordOptions {
+    std::filesystem::path report;  ///< where the .nsys-rep goes
+    /// Keep the user's environment out of the report, and fail where a tool may not see all it is asked for.
+    bool for_publication = false;
+};
+
+/// Runs a built program by itself, then under nsys, and under ncu and compute-sanitizer where its findings
+/// need them. What is not installed is left out, and the evidence says so by not having it. An Error says
+/// which step failed and how. A further recording is one of nsys alone, or of the program with other
+/// arguments.
+[[nodiscard]] RunRecord record_program(const Workspace& workspace, const Program& program,
+                                       const std::filesystem::path& binary, const RecordOptions& options,
+                                       const Announce& announce);
+
+/// The words that export a report as SQLite.
+[[nodiscard]] std::vector<std::string> export_command(const std::filesystem::path& nsys_path,
+                                                      const std::filesystem::path& report,
+                                                      const std::filesystem::path& to);
+
+/// Exports a report as SQLite next to it; an Error if nsys is not there or fails.
+[[nodiscard]] std::filesystem::path export_report(const std::filesystem::path& report,
+                                                  const std::filesystem::path& to, const Announce& announce);
+
+/// The words of an nsys recording, without the program.
+[[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
+                                                    const std::filesystem::path& report);
+
+/// The same with what the program's recording asks for beside; its GPU metrics only if `sample_gpu`.
+[[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
+                                                    const std::filesystem::path& report,
+                                                    const Program& program, bool sample_gpu);
+
+/// The words of a run under one tool of compute-sanitizer, without the program.
+[[nodiscard]] std::vector<std::string> sanitizer_command(const std::filesystem::path& sanitizer_path,
+                                                         const std::string& tool);
+
+/// Runs one compute-sanitizer tool on a built program and reads what it prints.
+[[nodiscard]] SanitizerOutput run_sanitizer(const std::string& tool, const std::filesystem::path& binary,
+                                            const std::vector<std::string>& arguments,
+                                            const Announce& announce);
+
+}  // namespace lab

@@ -1,0 +1,245 @@
+#include "tools/sanitizer_report.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace lab {
+
+namespace {
+
+constexpr std::string_view kPrefix = "=========";
+constexpr std::size_t kNowhere = std::string_view::npos;
+
+/// What follows `mark` in `text`, or nothing if it is not there.
+std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
+    const std::size_t at = text.find(mark);
+    if (at == kNowhere) return std::nullopt;
+    return text.substr(at + mark.size());
+}
+
+/// The number that `text` begins with, with or without commas between thousands; 0 if there is none. Of a
+/// number larger than any tool prints, only the first digits are read, so that sums of such numbers fit too.
+int64_t leading_integer(std::string_view text) {
+    constexpr int64_t kTooMany = INT64_MAX / 1000;
+    int64_t value = 0;
+    for (const char c : text) {
+        if (c == ',') continue;
+        if (c < '0' || c > '9' || value > kTooMany) break;
+        value = value * 10 + (c - '0');
+    }
+    return value;
+}
+
+/// The number behind `mark`, if `word` follows it: a line that was cut within its number does not count.
+std::optional<int64_t> count_in(std::string_view line, std::string_view mark, std::string_view word) {
+    const auto count = after(line, mark);
+    if (!count || count->find(word) == kNowhere) return std::nullopt;
+    return leading_integer(*count);
+}
+
+std::string without(std::string_view text, std::string_view word) {
+    std::string rest;
+    for (std::size_t at; (at = text.find(word)) != kNowhere; text.remove_prefix(at + word.size()))
+        rest += text.substr(0, at);
+    return rest.append(text);
+}
+
+std::string without_folders(std::string_view path) {
+    return std::string(path.substr(path.find_last_of('/') + 1));
+}
+
+/// A function's name as nsys has it, without return type, namespaces, template arguments and parameters.
+std::string plain_function(std::string_view signature) {
+    std::string name = without(without(signature, "(anonymous namespace)::"), "<unnamed>::");
+    name = trim(name.substr(0, name.find_first_of("<([")));
+    return name.substr(name.find_last_of(": ") + 1);
+}
+
+/// The first of `words` that `line` begins with, or "".
+std::string_view beginning(std::string_view line, std::initializer_list<std::string_view> words) {
+    const auto* word = std::find_if(words.begin(), words.end(), [&](auto w) { return line.starts_with(w); });
+    return word == words.end() ? "" : *word;
+}
+
+/// The report that `line` begins, if it begins one.
+std::optional<SanitizerReport> headline(std::string_view line) {
+    SanitizerReport report;
+    const auto size = after(line, " of size "), pool_size = after(line, " on allocation of size ");
+    const std::string_view access = beginning(line, {"Invalid ", "Misaligned ", "Uninitialized ", "Unused ",
+                                                     "Potential invalid ", "Host API memory access error"});
+    const auto pool = beginning(line, {"Use-after-free", "Use-before-alloc", "Free-before-alloc"});
+    const std::string_view level = beginning(line, {"Error: ", "Warning: ", "Info: "});
+    const std::string_view what = line.substr(level.size());
+    if (line.starts_with("Leaked ")) {  // "Leaked 4,028 bytes at 0x7f0678800000"
+        report.kind = "Leak";
+        report.bytes = leading_integer(line.substr(7));
+    } else if (size && !access.empty()) {  // "Invalid __global__ read of size 4 bytes"
+        // An address before the size is left out of the kind: it differs from run to run.
+        report.kind = line.substr(
+            0, std::min({line.find(" of size "), line.find(" in allocation"), line.find(" at host access")}));
+        report.bytes = leading_integer(*size);
+    } else if (pool_size && !pool.empty()) {  // "Use-after-free on allocation of size 256 bytes at 0x336"
+        report.kind = pool;
+        report.allocation_bytes = leading_integer(*pool_size);
+    } else if (!level.empty()) {  // "Error: Race reported between ...", "Warning: Potential WAW hazard ..."
+        const bool hazard = what.starts_with("Potential ") && what.find(" hazard") != kNowhere;
+        if (hazard || what.starts_with("Race ")) report.kind = "Race";
+        if (level != "Error: ") report.severity = "warning";
+    } else if (line.starts_with("Program hit ")) {  // "... cudaErrorX (error 1) ... API call to cudaY."
+        const std::string_view error = line.substr(12);
+        report.kind = "API " + std::string(error.substr(0, error.find(' ')));
+        if (const auto call = after(line, " on CUDA API call to "))
+            report.function = call->substr(0, call->find_first_of(". "));
+    } else {
+        report.kind = beginning(line, {"Barrier error detected", "Warpgroup MMA sequence error detected",
+                                       "Malloc/Free error encountered", "Deadlock detected"});
+    }
+    if (report.kind.empty()) return std::nullopt;
+    return report;
+}
+
+/// Sets file and line from "folder/file.cu:10" and returns what follows; nothing if there is no line number.
+template <class Place>
+std::optional<std::string_view> add_source_line(std::string_view text, Place& place) {
+    for (std::size_t colon = text.find(':'); colon != kNowhere; colon = text.find(':', colon + 1)) {
+        const std::size_t end = std::min(text.find_first_not_of("0123456789", colon + 1), text.size());
+        if (end == colon + 1) continue;
+        place.file = without_folders(text.substr(0, colon));
+        place.line = leading_integer(text.substr(colon + 1));
+        return text.substr(end);
+    }
+    return std::nullopt;
+}
+
+/// Sets the place, if the report has none yet, from a line such as "at kernel(int *)+0x50 in file.cu:10"
+/// (tools since 2024) or "at 0x50 in file.cu:10:kernel(int *)" (earlier ones). Without -lineinfo both name
+/// the kernel only.
+void add_place(std::string_view line, SanitizerReport& report) {
+    if (!report.function.empty()) return;
+    const auto place = line.starts_with("at ") ? line.substr(3) : after(line, " at ");
+    if (!place) return;
+    const std::size_t offset = place->find("+0x");
+    if (place->starts_with("0x")) {
+        const auto where = after(*place, " in ");
+        if (!where || place->find(' ') != place->find(" in ")) return;  // an address, not a place
+        const auto rest = add_source_line(*where, report);
+        report.function = plain_function(!rest ? *where : rest->starts_with(":") ? rest->substr(1) : "");
+    } else if (offset != kNowhere) {
+        report.function = plain_function(place->substr(0, offset));
+        if (const auto where = after(place->substr(offset), " in ")) add_source_line(*where, report);
+    }
+}
+
+/// "and is 5 bytes after the nearest allocation at 0x7fafba800000 of size 400 bytes"
+void add_allocation(std::string_view line, SanitizerReport& report) {
+    const auto allocation = after(line, " the nearest allocation ");
+    if (!allocation || report.allocation_bytes != 0) return;
+    if (const auto size = after(*allocation, " of size ")) report.allocation_bytes = leading_integer(*size);
+    const auto is = after(line, "is ");
+    if (is && line.find(" bytes after ") != kNowhere) report.beyond_bytes = leading_integer(*is);
+}
+
+/// "Host Frame: main in main.cpp:12 [0x9057] in program", "Device Frame: inner(int)+0x50 in file.cu:3". Tools
+/// of 2024 leave out the space behind the colon, and name the module on the next line: "in program".
+void add_frame(std::string_view line, SanitizerReport& report) {
+    const auto host = after(line, "Host Frame:"), device = after(line, "Device Frame:");
+    if (!host && !device) {
+        const bool names_module = line.starts_with("in ") && !report.frames.empty() &&
+                                  report.frames.back().on_host && report.frames.back().module.empty();
+        if (names_module) report.frames.back().module = without_folders(line.substr(3));
+        return;
+    }
+    SanitizerFrame frame;
+    frame.on_host = host.has_value();
+    std::string text = trim(host ? *host : *device);
+    if (const std::size_t address = text.find("[0x"); address != std::string::npos) {
+        const auto in = after(std::string_view(text).substr(address), "] in ");
+        if (in) frame.module = without_folders(*in);
+        text = trim(text.substr(0, address));
+    }
+    const std::size_t in = text.rfind(" in ");
+    if (in != std::string::npos && add_source_line(std::string_view(text).substr(in + 4), frame))
+        text = text.substr(0, in);
+    frame.function = frame.on_host ? text : plain_function(text.substr(0, text.find("+0x")));
+    report.frames.push_back(std::move(frame));
+}
+
+/// An Error for a line by which the tool says that its output is worth nothing.
+void refuse(std::string_view line) {
+    if (line.find("terminated before first instrumented API call") != kNowhere)
+        throw Error(
+            "compute-sanitizer saw no CUDA call: the program ended before it reached the GPU, so nothing was "
+            "checked");
+    if (line.starts_with("Internal Sanitizer Error"))
+        throw Error("compute-sanitizer failed by itself: " + printable(line));
+}
+
+/// One report for all that are of the same kind, place and size.
+std::vector<SanitizerReport> distinct(std::vector<SanitizerReport> reports) {
+    using Key = std::tuple<std::string, std::string, std::string, std::string, int64_t, int64_t>;
+    std::map<Key, std::size_t> place_of;
+    std::vector<SanitizerReport> result;
+    for (SanitizerReport& r : reports) {
+        const auto [at, is_new] =
+            place_of.try_emplace({r.kind, r.severity, r.function, r.file, r.line, r.bytes}, result.size());
+        if (is_new)
+            result.push_back(std::move(r));
+        else
+            ++result[at->second].count;
+    }
+    return result;
+}
+
+}  // namespace
+
+SanitizerOutput parse_sanitizer_output(std::string_view text) {
+    SanitizerOutput output;
+    std::vector<SanitizerReport> reports;  // each as printed, in order
+    int64_t not_printed = 0;
+    bool whole = false, within = false;  // within the lines of the last report
+    for (const std::string& raw : split(text, '\n')) {
+        const std::size_t at = raw.find(kPrefix);  // The program may have left its own line unended.
+        if (at == std::string::npos) continue;
+        const std::string rest = raw.substr(at + kPrefix.size()), line = trim(rest);
+        refuse(line);
+        auto errors = count_in(line, "RACECHECK SUMMARY: ", " hazard");
+        if (!errors) errors = count_in(line, "ERROR SUMMARY: ", " error");
+        if (const auto count = count_in(line, "ERROR SUMMARY: ", " not printed")) {
+            not_printed = *count;
+        } else if (errors) {
+            output.errors = *errors;
+            whole = true, within = false;
+        } else if (auto report = headline(line)) {
+            add_place(line, *report);
+            report->text = raw.substr(at);
+            reports.push_back(std::move(*report));
+            within = true;
+        } else if (line.empty()) {
+            if (rest.size() < 3) within = false;  // An indented empty line stands between two backtraces.
+        } else if (within) {
+            reports.back().text += "\n" + raw.substr(at);
+            add_place(line, reports.back());
+            add_allocation(line, reports.back());
+            add_frame(line, reports.back());
+        }
+    }
+    if (!whole)
+        throw Error(
+            "compute-sanitizer's output has no summary line, so it is not whole; was the tool killed?");
+    const int64_t unknown = output.errors - static_cast<int64_t>(reports.size()) - not_printed;
+    output.reports = distinct(std::move(reports));
+    if (unknown > 0) {  // of a kind whose headline is not known here
+        SanitizerReport& report = output.reports.emplace_back();
+        report.kind = "Unknown", report.count = unknown;
+    }
+    return output;
+}
+
+}  // namespace lab

@@ -1,0 +1,49 @@
+// Reads what compute-sanitizer prints.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lab {
+
+/// A step of the way to a problem: through device functions, or through the host's to the launch or call.
+struct SanitizerFrame {
+    bool on_host = false;
+    std::string function;  ///< short name on the device, as printed on the host; empty if unknown
+    std::string file;      ///< file name without folders; empty without line information
+    int64_t line = 0;      ///< 0 if unknown
+    std::string module;    ///< the binary or library of a host frame, without folders
+};
+
+/// One kind of problem at one place; `count` says how often it was reported there.
+struct SanitizerReport {
+    /// "Invalid __global__ read", "Race", "Uninitialized __global__ memory read", "Leak", "API cudaError...",
+    /// ...; "Unknown" for errors that the summary counts and nothing here can read.
+    std::string kind;
+    std::string severity = "error";  ///< or "warning"
+    std::string function;  ///< the kernel's short name, or the API call for an API error; empty if unknown
+    std::string file;      ///< file name without folders; empty without line information
+    int64_t line = 0;      ///< 0 if unknown
+    int64_t bytes = 0;     ///< size of the access, or of the leak; 0 if it has none
+    int64_t count = 1;
+    int64_t allocation_bytes = 0;  ///< size of the allocation nearest to a bad address; 0 if none is named
+    int64_t beyond_bytes = 0;  ///< how far past that allocation's end, of the first thread reported; else 0
+    std::string text = {};     ///< the lines of the first one, as printed
+    std::vector<SanitizerFrame> frames = {};  ///< of the first one: innermost first, device then host
+};
+
+/// What one tool said of one run.
+struct SanitizerOutput {
+    std::vector<SanitizerReport> reports;
+    int64_t errors = 0;  ///< what the tool's own summary line says
+};
+
+/// Reads what one tool printed of one run; lines of the program among it are passed over. An Error if there
+/// is no summary line, as the output is then not whole, if the tool failed by itself, or if it never saw the
+/// program reach the GPU, which would be a false pass.
+[[nodiscard]] SanitizerOutput parse_sanitizer_output(std::string_view text);
+
+}  // namespace lab
