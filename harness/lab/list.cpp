@@ -77,7 +77,6 @@ int list(bool json) {
         print_json(to_json(chapters, progress));
         return kFine;
     }
-    using Align = Table::Align;
     Table table({"", "title", "minutes", "state"}, {Align::left, Align::left, Align::right, Align::left});
     for (const Chapter& chapter : chapters) {
         table.add({chapter.short_id, chapter.title, std::to_string(chapter.minutes), open_here(chapter)});
