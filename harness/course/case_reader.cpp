@@ -113,13 +113,14 @@ class FindingReader {
     }
 
     /// With `each = ["a", "b"]` a block is a finding for each of these names, which replaces {} in its id,
-    /// its sentence and its SQL.
+    /// sentence, range and SQL.
     void add_each(const TomlReader& block, const std::vector<std::string>& each, const std::string& id,
                   const Finding& finding) {
         if (each.empty()) return add(block, id, finding);
         for (const std::string& name : each) {
             Finding one = finding;
             one.says = replaced(one.says, name), one.query.sql = replaced(one.query.sql, name);
+            if (one.query.range) one.query.range = replaced(*one.query.range, name);
             add(block, replaced(id, name), std::move(one));
         }
     }
