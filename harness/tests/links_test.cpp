@@ -2,6 +2,7 @@
 // pages name by its path is there, too.
 #include <doctest/doctest.h>
 
+#include <cctype>
 #include <regex>
 #include <set>
 
@@ -9,7 +10,6 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "course/course.h"
-#include "course/known_failures.h"
 
 using namespace lab;
 
@@ -28,11 +28,16 @@ std::vector<std::string> prose_of(const fs::path& page) {
     return lines;
 }
 
+/// What a link to each of its headings ends in: in small letters, without punctuation.
 std::set<std::string> anchors_of(const fs::path& page) {
     std::set<std::string> anchors;
     for (const std::string& line : prose_of(page)) {
-        std::smatch heading;
-        if (std::regex_match(line, heading, std::regex("#+ (.*)"))) anchors.insert(anchor_of(heading[1]));
+        if (!line.starts_with("#")) continue;
+        std::string anchor;
+        for (const unsigned char c : line.substr(line.find(' ') + 1))
+            if (std::isalnum(c) || c == '_' || c == '-' || c == ' ' || c > 127)
+                anchor += c == ' ' ? '-' : static_cast<char>(std::tolower(c));
+        anchors.insert(anchor);
     }
     return anchors;
 }
