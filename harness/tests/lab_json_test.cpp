@@ -72,7 +72,6 @@ TEST_CASE("run --json: chapter, source, GPU and every finding") {
     CHECK(streams.at("fixed") == 4);
     CHECK(streams.at("expect").at("fixed") == "== 4");
     CHECK(finding_in(run, "wall_ms").at("expect").at("buggy").is_null());
-    CHECK(finding_in(run, "wall_ms").at("unit") == "ms");
 }
 
 TEST_CASE("run --json of an exercise names its own two sides") {
@@ -212,7 +211,6 @@ TEST_CASE("list, quiz, report and doctor --json") {
     CHECK(report.at("learner").get<std::string>().find('\x1b') == std::string::npos);
     const Json& of_chapter = report.at("chapters")[0];
     CHECK(of_chapter.at("quiz").at("right") == 1);
-    CHECK(of_chapter.at("passed") == 0);
     CHECK(of_chapter.at("exercises")[0] == Json{{"name", "vector_add_pipeline"},
                                                 {"state", "not started"},
                                                 {"checks", 0},
