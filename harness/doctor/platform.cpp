@@ -15,35 +15,28 @@ namespace lab {
 
 namespace {
 
-/// What gives a kind of machine away: a file, words in a file, variables or programs.
+/// What gives a kind of machine away: any of some files, words in a file, variables or programs.
 struct Sign {
-    enum What { file, words, variables, programs } what;
+    enum What { files, words, variables, programs } what;
     PlatformKind kind;
     const char* name;
-    const char* any_of;   ///< any of these, with spaces between
+    const char* any_of;
     const char* in = "";  ///< the file that words are looked for in
 };
 
-constexpr auto kWsl2 = PlatformKind::wsl2, kNotebook = PlatformKind::notebook;
-constexpr auto kCluster = PlatformKind::cluster, kContainer = PlatformKind::container;
-
 /// The first that is seen decides.
 constexpr Sign kSigns[] = {
-    {Sign::words, kWsl2, "WSL2 on Windows", "microsoft Microsoft", "proc/version"},
-    {Sign::variables, kNotebook, "a cloud notebook (Google Colab)", "COLAB_RELEASE_TAG COLAB_GPU"},
-    {Sign::variables, kNotebook, "a cloud notebook (Kaggle)", "KAGGLE_KERNEL_RUN_TYPE"},
-    {Sign::variables, kCluster, "a job of a cluster (Slurm)", "SLURM_JOB_ID"},
-    {Sign::variables, kCluster, "a job of a cluster (PBS)", "PBS_JOBID"},
-    {Sign::variables, kCluster, "a job of a cluster (LSF)", "LSB_JOBID"},
-    {Sign::programs, kCluster, "a cluster's login node (Slurm)", "sbatch"},
-    {Sign::programs, kCluster, "a cluster's login node (PBS)", "qsub"},
-    {Sign::programs, kCluster, "a cluster's login node (LSF)", "bsub"},
-    {Sign::file, kContainer, "a container (Docker)", ".dockerenv"},
-    {Sign::file, kContainer, "a container (Podman)", "run/.containerenv"},
-    {Sign::variables, kContainer, "a container (Kubernetes)", "KUBERNETES_SERVICE_HOST"},
-    {Sign::variables, kContainer, "a container (Apptainer)", "APPTAINER_CONTAINER SINGULARITY_CONTAINER"},
-    {Sign::variables, kContainer, "a container", "container"},
-    {Sign::words, kContainer, "a container", "docker kubepods containerd libpod lxc", "proc/1/cgroup"},
+    {Sign::words, PlatformKind::wsl2, "WSL2 on Windows", "microsoft Microsoft", "proc/version"},
+    {Sign::variables, PlatformKind::notebook, "a cloud notebook (Google Colab)",
+     "COLAB_RELEASE_TAG COLAB_GPU"},
+    {Sign::variables, PlatformKind::notebook, "a cloud notebook (Kaggle)", "KAGGLE_KERNEL_RUN_TYPE"},
+    {Sign::variables, PlatformKind::cluster, "a job of a cluster", "SLURM_JOB_ID PBS_JOBID LSB_JOBID"},
+    {Sign::programs, PlatformKind::cluster, "a cluster's login node", "sbatch qsub bsub"},
+    {Sign::files, PlatformKind::container, "a container", ".dockerenv run/.containerenv"},
+    {Sign::variables, PlatformKind::container, "a container",
+     "KUBERNETES_SERVICE_HOST APPTAINER_CONTAINER SINGULARITY_CONTAINER container"},
+    {Sign::words, PlatformKind::container, "a container", "docker kubepods containerd libpod lxc",
+     "proc/1/cgroup"},
 };
 
 /// "" if the file is not there, or may not be read.
@@ -57,7 +50,7 @@ std::string seen(const Sign& sign, const fs::path& root) {
     const std::string text = sign.what == Sign::words ? contents_of(root / sign.in) : "";
     for (const std::string& one : split(sign.any_of, ' ')) {
         const char* const value = std::getenv(one.c_str());
-        if (sign.what == Sign::file && fs::exists(root / one)) return "there is a file /" + one;
+        if (sign.what == Sign::files && fs::exists(root / one)) return "there is a file /" + one;
         if (sign.what == Sign::words && text.find(one) != text.npos)
             return fmt::format("/{} names {}", sign.in, one);
         if (sign.what == Sign::variables && value && *value) return one + " is set";

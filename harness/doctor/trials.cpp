@@ -68,14 +68,6 @@ void try_nvcc(Examination& x, Check& check, bool has_gpu, Binary& binary) {
     check.succeed(how + ", and its kernel gave the right answer");
 }
 
-/// Streams of events that no importer has made a report of.
-std::vector<fs::path> unfinished_in(const fs::path& folder) {
-    std::vector<fs::path> streams;
-    for (const auto& entry : fs::directory_iterator(folder))
-        if (entry.path().extension() == ".qdstrm") streams.push_back(entry.path());
-    return streams;
-}
-
 /// nsys recorded, and made no report of it: its second program, the importer, can say why.
 void examine_importer(const Examination& x, Check& check, const Outcome& recording) {
     std::string library = missing_library(recording.err + recording.out);
@@ -111,16 +103,16 @@ void try_nsys(const Examination& x, Check& check, const Binary& binary) {
     if (!x.ready(check, nsys(), binary.has_value(), kOldestNsys)) return;
     const fs::path folder = x.course.build_folder() / "doctor";
     const fs::path report = folder / "probe.nsys-rep", exported = folder / "probe.sqlite";
+    fs::remove_all(folder);
     fs::create_directories(folder);
-    for (const fs::path& old : unfinished_in(folder)) fs::remove(old);
-    fs::remove(report);
-    fs::remove(exported);
     std::vector<std::string> words = nsys_command(*nsys(), x.word(report));
     words.push_back(x.word(*binary));
     const Outcome recording = x.run_shown(check, words);
     if (recording.timed_out || recording.signal || !fs::exists(report)) {
-        if (!recording.timed_out && !unfinished_in(folder).empty())
-            return examine_importer(x, check, recording);
+        const bool unfinished = std::any_of(fs::directory_iterator(folder), {}, [](const auto& file) {
+            return file.path().extension() == ".qdstrm";  // a stream of events, and no report of it
+        });
+        if (!recording.timed_out && unfinished) return examine_importer(x, check, recording);
         return x.fail_by_words(check, recording, recording.exit_code == 0 ? "nsys_no_report" : "unknown");
     }
     const Outcome outcome = x.run_shown(check, export_command(*nsys(), x.word(report), x.word(exported)));

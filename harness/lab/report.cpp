@@ -73,9 +73,9 @@ Json report_of(const Course& course, const std::string& learner) {
 }
 
 void print(const Json& report) {
-    using Align = Table::Align;
+    constexpr auto kLeft = Table::Align::left, kRight = Table::Align::right;
     Table table({"", "state", "checks", "hints", "quiz", "failed last by"},
-                {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left});
+                {kLeft, kLeft, kRight, kRight, kRight, kLeft});
     for (const Json& chapter : report["chapters"]) {
         const Json &exercises = chapter["exercises"], &quiz = chapter["quiz"];
         table.add({short_chapter_id(chapter["chapter"]),

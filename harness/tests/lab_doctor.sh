@@ -151,7 +151,7 @@ missing() {
     on no_gpu
     try doctor
     exits 0
-    prints "this is a cluster's login node (Slurm)"
+    prints "this is a cluster's login node: sbatch is in PATH"
     prints '- not here   gpu                this is a login node, which has no GPU to use'
     prints '✓ works      nvcc               13.0, '
     rm "$temporary/no_gpu/sbatch"

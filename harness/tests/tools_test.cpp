@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "lab_binary.h"
 
 using namespace lab;
 
