@@ -73,6 +73,7 @@ class Roofline:
         self.x = min(xs) / 6, max(xs) * 4
         ys = [point["y"] for point in self.points] + [self.fastest * self.x[0]]
         self.y = min(ys) / 3, max(ys + computes) * 2.2
+        self.roofs = [roof for roof in self.roofs if np.less(*self.ends_of(roof))[0]]  # those in view
         self.taken = np.zeros((HEIGHT + 1, WIDTH + 1))
         self.taken[[0, -1], :] = self.taken[:, [0, -1]] = OUTSIDE
 
@@ -90,6 +91,7 @@ class Roofline:
         return self.px(begin, begin * rate), self.px(end, end * rate)
 
     def take(self, where, cost):
+        """Notes what is drawn, so that no label is put there."""
         self.taken[where] = np.maximum(self.taken[where], cost)
 
     def cost_of(self, where):
@@ -194,6 +196,7 @@ class Roofline:
         def room(choice, margin):
             middle = choice[1] + {"left": width / 2, "center": 0, "right": -width / 2}[choice[4]]
             return box(middle, choice[2], width + margin, FONT + margin, choice[3])
+
         best = min(choices, key=lambda choice: choice[0] + self.cost_of(room(choice, 4)))
         _, x, y, angle, side, line = best
         self.take(room(best, 0), ON_MARK)
@@ -218,9 +221,8 @@ def described(data):
 def main(numbers, svg):
     with open(numbers, encoding="utf-8") as file:
         data = json.load(file)
-    plt.rcParams.update({"figure.dpi": 72, "svg.hashsalt": "roofline", "svg.fonttype": "none", "text.color": INK,
-                         "font.family": "DejaVu Sans", "font.size": NOTE, "legend.fontsize": NOTE,
-                         "axes.labelsize": NOTE, "xtick.labelsize": NOTE, "ytick.labelsize": NOTE,
+    plt.rcParams.update({"figure.dpi": 72, "svg.hashsalt": "roofline", "svg.fonttype": "none", "font.size": NOTE,
+                         "font.family": "DejaVu Sans", "text.parse_math": False, "text.color": INK,
                          "axes.edgecolor": INK, "axes.labelcolor": INK})
     figure, height = Roofline(data).draw()
     figure.savefig(svg, format="svg", facecolor=PAPER, metadata={"Date": None})
