@@ -73,9 +73,9 @@ Json report_of(const Course& course, const std::string& learner) {
 }
 
 void print(const Json& report) {
-    constexpr auto kLeft = Table::Align::left, kRight = Table::Align::right;
+    using Align = Table::Align;
     Table table({"", "state", "checks", "hints", "quiz", "failed last by"},
-                {kLeft, kLeft, kRight, kRight, kRight, kLeft});
+                {Align::left, Align::left, Align::right, Align::right, Align::right, Align::left});
     for (const Json& chapter : report["chapters"]) {
         const Json &exercises = chapter["exercises"], &quiz = chapter["quiz"];
         table.add({short_chapter_id(chapter["chapter"]),

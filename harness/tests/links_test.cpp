@@ -1,7 +1,6 @@
 // Every relative link of every page leads to a file that is there, and to a heading that is in it.
 #include <doctest/doctest.h>
 
-#include <cctype>
 #include <regex>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "core/files.h"
 #include "core/text.h"
+#include "course/known_failures.h"
 
 using namespace lab;
 
@@ -40,15 +40,6 @@ std::vector<std::string> prose_of(const fs::path& page) {
         if (!code) lines.push_back(std::regex_replace(line, std::regex("`[^`]*`"), ""));
     }
     return lines;
-}
-
-/// What a link to a heading ends in, as GitHub makes it: "ERR_NVGPUCTRPERM" -> "err_nvgpuctrperm".
-std::string anchor_of(const std::string& heading) {
-    std::string anchor;
-    for (const char c : heading)
-        if (c == ' ' || c == '-' || c == '_' || std::isalnum(static_cast<unsigned char>(c)))
-            anchor += c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return anchor;
 }
 
 std::set<std::string> anchors_of(const fs::path& page) {
