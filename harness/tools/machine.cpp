@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/platform.h"
 #include "core/text.h"
 
 namespace lab {
@@ -53,17 +52,17 @@ std::vector<fs::path> below(const std::vector<fs::path>& folders, const std::vec
 }
 
 std::vector<fs::path> toolkits() {
-    std::vector<fs::path> folders{on_this_machine("/usr/local/cuda")};
-    append(folders, newest_first(on_this_machine("/usr/local"), "cuda-"));
+    std::vector<fs::path> folders{"/usr/local/cuda"};
+    append(folders, newest_first("/usr/local", "cuda-"));
     return folders;
 }
 
 /// Installations of a tool that have a folder of their own: NVIDIA's, a toolkit's, the distribution's.
 std::vector<fs::path> installations(const std::string& tool) {
-    std::vector<fs::path> folders = newest_first(on_this_machine("/opt/nvidia/" + tool));
-    append(folders, newest_first(on_this_machine("/opt/nvidia/" + tool + "-cli")));
+    std::vector<fs::path> folders = newest_first("/opt/nvidia/" + tool);
+    append(folders, newest_first("/opt/nvidia/" + tool + "-cli"));
     for (const fs::path& toolkit : toolkits()) append(folders, newest_first(toolkit, tool + "-"));
-    folders.push_back(on_this_machine("/usr/lib/" + tool));
+    folders.push_back("/usr/lib/" + tool);
     return folders;
 }
 
@@ -107,8 +106,8 @@ std::optional<GpuInfo> read_gpu(const Outcome& answer) {
 }
 
 const std::optional<fs::path>& nvidia_smi() {
-    static const auto found = find_tool("nvidia-smi", {on_this_machine("/usr/lib/wsl/lib/nvidia-smi"),
-                                                       on_this_machine("/usr/local/nvidia/bin/nvidia-smi")});
+    static const auto found =
+        find_tool("nvidia-smi", {"/usr/lib/wsl/lib/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi"});
     return found;
 }
 
