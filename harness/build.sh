@@ -70,7 +70,8 @@ install_missing() {
 # A build folder that was copied, or moved with its tree, names its old place: what does so goes first. An nvcc that is
 # broken must not keep anyone from ./lab doctor, so the program is then built without it, until it works.
 configure() { # target
-    if [[ -e $build/build.ninja || -e $build/Makefile ]] && [[ -e $build/CMakeCache.txt && ! -e $build/.lab-no-cuda ]] &&
+    if [[ -e $build/build.ninja || -e $build/Makefile ]] &&
+        [[ -e $build/CMakeCache.txt && ! -e $build/.lab-no-cuda ]] &&
         [[ $(cached CMAKE_HOME_DIRECTORY) -ef $root && $(cached CMAKE_CACHEFILE_DIR) -ef $build ]]; then
         return
     fi
