@@ -17,7 +17,7 @@ if [[ ! -v parts ]]; then parts=(ch01_tools ch05_streams); fi
 cp -R --parents "${parts[@]}" lab common harness/{doctor,tests/fake_tools,tests/samples} "$course" || exit 2
 chmod -R u+w "$course"
 cd "$course" || exit 2
-unset NO_COLOR CDPATH
+unset NO_COLOR CDPATH CI
 export TERM=xterm-256color LC_ALL=C.UTF-8
 readonly plain_path=/usr/bin:/bin escape=$'\e'
 readonly recorded=ch05_streams/evidence/h200 exercise=ch05_streams/exercises/1_vector_add_pipeline
