@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016
-# Input that cannot be used, and a disk that is full:  lab_bad_input.sh LAB  (shell_checks.sh says how these tests work).
+# Input that cannot be used, and a full disk:  lab_bad_input.sh LAB  (shell_checks.sh says how these tests work).
 parts=(ch05_streams docs/verification.json)
 # shellcheck source=harness/tests/shell_checks.sh
 source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
@@ -19,7 +19,7 @@ bad_reports() {
     # Names of the same length keep the database whole, if none lies across two of its pages.
     altered() { sed "$1" "$sample" >"$bad"; }
     size=$(stat -c %s "$recorded/fixed.sqlite")
-    for size in 100 1024 $((size / 2)) $((size - 1)); do
+    for size in 100 $((size / 2)) $((size - 1)); do
         head -c "$size" "$recorded/fixed.sqlite" >"$bad"
         refused "$bad"
     done
@@ -35,13 +35,6 @@ bad_reports() {
     refused 'holds nothing of CUDA'
     altered 's/correlationId/correlationIx/g'
     refused 'has no column correlationId'
-    altered 's/KIND_MEMCPY/KIND_MEMCPX/g; s/NVTX_EVENTS/NVTX_EVENTZ/g'
-    try analyze "$bad"
-    exits 0
-    prints single_thread_sum
-    try analyze "$bad" --range normalise
-    exits 2
-    says 'it has none at all'
     altered "s/single_thread_sum/${escape}[31m${escape}]0;x\x07ngle_s/g; s/normalise/${escape}[5malise/g"
     for verb in analyze timeline 'analyze --range nothing'; do
         # shellcheck disable=SC2086

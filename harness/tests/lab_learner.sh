@@ -28,9 +28,7 @@ start_without_gpu() {
     exits 0
     check 'reset keeps the answer beside it' grep -q '^// mine' "$answer.1"
     check 'reset puts the starter back' test "$(grep -c '^// mine' "$answer")" -eq 0
-    echo '// mine, too' >>"$answer"
     try reset ch05/1
-    check 'a second reset keeps both' grep -q '^// mine, too' "$answer.2"
     check 'a second reset keeps the first answer' grep -q '^// mine$' "$answer.1"
     for i in 1 2 3; do
         try hint ch05/1
@@ -51,17 +49,13 @@ start_without_gpu() {
     exits 1
     prints 'does not compile'
     prints 'error: #error directive'
-    : >"$answer"
-    try check ch05/1
-    exits 1
-    prints "undefined reference to \`main'"
     cp "$exercise/solution.cu" "$answer"
     try check ch05/1
     exits 77
     prints_no 'still the starter'
     prints "diff -u $answer $exercise/solution.cu compares it with a solution"
     try report
-    check 'a check that could not run is noted' grep -Eq 'vector_add_pipeline +ungraded +3 +3$' <<<"$out"
+    check 'a check that could not run is noted' grep -Eq 'vector_add_pipeline +ungraded +2 +3$' <<<"$out"
     try list
     prints 'go on with  ./lab check ch05/vector_add_pipeline'
     on no_nvcc
@@ -76,8 +70,7 @@ start_without_gpu() {
 check_live() {
     topic='check, live'
     on whole
-    local name lost_tail=$temporary/lost_tail.cu
-    patch -s -o "$lost_tail" "$exercise/solution.cu" "$exercise/wrong/lost_tail.patch"
+    local name
     try start ch05/1
     try check ch05/1
     exits 1
@@ -86,7 +79,6 @@ check_live() {
     check 'the row fails' grep -Eq 'streams that carry work +>= 2 +1 .*fail' <<<"$out"
     check 'one hint, no more' test "$(count 'hint 1 of 3' "$out") $(count ' of 3:' "$out")" = '1 1'
     prints 'report   build/live/'
-    prints './lab hint ch05/vector_add_pipeline'
     cp "$exercise/solution.cu" "$answer"
     try check ch05/1
     exits 0
@@ -95,7 +87,7 @@ check_live() {
     prints 'next     ./lab start ch05/pageable_async'
     try report
     prints '1 of 6 passed'
-    cp "$lost_tail" "$answer"
+    patch -s -o "$answer" "$exercise/solution.cu" "$exercise/wrong/lost_tail.patch"
     try check ch05/1
     exits 1
     prints 'the program ended with exit code 1; the last that it printed:'
@@ -112,7 +104,6 @@ check_live() {
     on no_nsys
     if try_without nsys check ch05/1; then
         exits 77
-        prints 'nsys did not run on this program'
         check 'only the exit code is called passed' test "$(count '✓ pass' "$out")" -eq 1
         prints 'that is no pass'
     else
@@ -160,9 +151,7 @@ typed_quiz() { # uses what `quiz` found
     prints '1 right (1 after a wrong answer), 0 wrong'
     type_into 'q\n' quiz ch05
     exits 1
-    prints "1 of $questions is answered right already; it goes on with those that are not"
     check 'does not ask what is right' lacks "$out" 'streams_with_kernels ·'
-    check 'q leaves the quiz' lacks "$out" 'kernels_at_once ·'
     type_into 'q\n' quiz ch05 --all
     check '--all asks what is right' contains "$out" 'streams_with_kernels ·'
 }
@@ -186,7 +175,6 @@ quiz() {
     exits 1
     prints "2 right, 0 wrong, $((questions - 2)) unanswered"
     prints "right: $streams streams in this recording"
-    prints "right: $hidden in this recording"
     command='lab quiz ch05 --answers -'
     out=$("$lab" quiz ch05 --answers - <"$answers" 2>&1)
     prints "2 right, 0 wrong, $((questions - 2)) unanswered"
@@ -198,8 +186,7 @@ quiz() {
     check 'tells no answer' lacks "$out" "${hidden%??}"
     try report
     prints "0 of $questions"
-    for line in 'no equals sign' 'no_such_question = 4' 'streams_with_kernels = four' 'streams_with_kernels = 1,5' \
-        'dominant_kernel = z'; do
+    for line in 'no equals sign' 'no_such_question = 4' 'streams_with_kernels = four' 'dominant_kernel = z'; do
         printf '\n%s\n' "$line" >"$answers"
         try quiz ch05 --answers "$answers"
         exits 2
@@ -221,8 +208,8 @@ progress() {
     check 'the cut line is left as it is' grep -q '^2026-01-01T00:00:03Z pass$' work/progress.txt
     check 'a hint is noted' test "$(grep -c " hint $id/pageable_async$" work/progress.txt)" -eq 1
     # Of two machines' files, put together: the latest counts, and not the last.
-    printf '2026-01-01T00:00:0%s\n' "9Z right $id:host_blocks" "5Z wrong $id:host_blocks" "7Z failed $id/default_stream" \
-        "6Z failed $id/priority" >>work/progress.txt
+    printf '2026-01-01T00:00:0%s\n' "9Z right $id:host_blocks" "5Z wrong $id:host_blocks" \
+        "7Z failed $id/default_stream" >>work/progress.txt
     printf '\0\377 garbage\n\n%s\n' 'a b c d e f' >>work/progress.txt
     try report
     exits 0

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2034
 # What the tests of `lab` share; read by lab_*.sh, each called as  lab_X.sh LAB  in the repository's root. They work in
-# a copy of those parts of the course that `parts` names. Machines are faked (fake_tools/README.md), so they run the same
+# a copy of the parts of the course that `parts` names. Machines are faked (fake_tools/README.md), so they run the same
 # with a GPU and CUDA or without; what cannot be faked here is skipped with a sentence.
 set -u
 if (($# != 1)) || [[ ! -x $1 || ! -d harness/tests/fake_tools ]]; then
