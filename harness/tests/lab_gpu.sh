@@ -15,41 +15,33 @@ run_live() {
     topic='run, live'
     on whole
     local broken
-    try run ch05
-    exits 0
+    expect 0 run ch05
     prints 'live · NVIDIA H200'
     prints 'report   build/live/ch05_streams/fixed.nsys-rep'
     says ' -o build/live/ch05_streams/fixed.nsys-rep build/programs/ch05_streams/fixed'
     for broken in killed silent corrupt garbled; do
         mode whole nsys "$broken"
-        try run ch05 --live
-        exits 1
+        expect 1 run ch05 --live
         says 'of ch05_streams/buggy.cu'
         check 'shows no number of an older run' test -z "$out"
     done
     mode whole nsys works
     echo '// fake: exit 77' >>ch05_streams/buggy.cu
     rm -rf build
-    try run ch05 --live
-    exits 77
+    expect 77 run ch05 --live
     says 'ch05_streams/buggy.cu'
 }
 
 runs_of_before() {
     topic='without a GPU, the runs that were made here with one'
     on whole
-    try run ch05
-    exits 0
+    expect 0 run ch05
     on no_gpu
-    try run ch05
-    exits 0
+    expect 0 run ch05
     prints 'so these are your own runs of before'
     prints 'live · NVIDIA H200'
-    try quiz ch05
-    prints 'live · NVIDIA H200'
     head -c 5000 "$recorded/fixed.sqlite" >build/live/ch05_streams/fixed.sqlite
-    try run ch05
-    exits 0
+    expect 0 run ch05
     prints 'so this is recorded evidence'
     check 'a damaged one is passed over' lacks "$err" 'build/live/'
 }
@@ -63,44 +55,37 @@ record() {
         find ch05_streams -path '*/evidence/*' -type f -exec grep -laF 'CREATE TABLE StringIds' {} + | sort |
             xargs sha256sum
     }
-    try record --stale
-    exits 0
+    expect 0 record --stale
     prints 'nothing to record'
     before=$(sums)
     for broken in killed silent corrupt garbled; do
         mode whole nsys "$broken"
-        try record ch05/1
-        exits 1
+        expect 1 record ch05/1
         says "of $exercise/solution.cu"
         check 'the old evidence is as it was' test "$(sums)" = "$before"
     done
     mode whole nsys works
     # The fake nsys hands out the evidence itself, so that is what is recorded anew.
-    try record ch05/1
-    exits 0
+    expect 0 record ch05/1
     prints "recorded $of_exercise/solution.sqlite"
     prints "recorded $of_exercise/one_stream.sqlite"
     prints '5 recorded, 0 failed'
-    try run ch05/1 --recorded
-    exits 0
+    expect 0 run ch05/1 --recorded
     echo 'constexpr int kNewlyAdded = 1;' >>ch05_streams/fixed.cu
     sed -i 's/^+.*size_t length = .*/& int changed = 1;/' $exercise/wrong/lost_tail.patch
-    try record --stale
-    exits 0
+    expect 0 record --stale
     prints "recorded $recorded/fixed.sqlite"
     prints "recorded $recorded/fixed.once.sqlite"
     prints "recorded $of_exercise/lost_tail.sqlite"
     prints '3 recorded, 0 failed'
-    try run ch05 --recorded
-    exits 0
+    expect 0 run ch05 --recorded
     sed -i '$d' ch05_streams/fixed.cu
     mkdir "$temporary/whole/runs"
     cp -R --parents ch05_streams "$temporary/whole/runs"
     rm -rf build "$of_exercise/starter.sqlite"
     head -c 5000 "$of_exercise/solution.sqlite" >"$temporary/cut"
     cp "$temporary/cut" "$of_exercise/solution.sqlite"
-    try record ch05/1 --stale
-    exits 0
+    expect 0 record ch05/1 --stale
     prints "recorded $of_exercise/starter.sqlite"
     prints "recorded $of_exercise/solution.sqlite"
     prints '2 recorded, 0 failed'
@@ -127,13 +112,11 @@ interrupted() {
     before=$(sha256sum "$of_exercise"/*)
     kill_hanging record ch05/1
     check 'the old evidence is as it was' test "$(sha256sum "$of_exercise"/*)" = "$before"
-    try record ch05/1
-    exits 0
+    expect 0 record ch05/1
 
     mkdir -p "${answer%/*}"
     cp "$exercise/starter.cu" "$answer"
-    try check ch05/1
-    exits 1
+    expect 1 check ch05/1
     is_file "$stamp"
     cp "$exercise/solution.cu" "$answer"
     mode whole nvcc kills
@@ -143,8 +126,7 @@ interrupted() {
     mode whole nvcc works
     kill_hanging check ch05/1
     check 'the tool has ended with lab' eventually test ! -e "/proc/$(<"$temporary/whole/nsys.hangs")"
-    try check ch05/1
-    exits 0
+    expect 0 check ch05/1
 }
 
 two_at_once() {
@@ -154,8 +136,7 @@ two_at_once() {
     mode whole nvcc slow
     "$lab" record ch05/1 </dev/null >"$temporary/first" 2>&1 &
     first=$!
-    try record ch05/1
-    exits 0
+    expect 0 record ch05/1
     prints '5 recorded, 0 failed'
     wait "$first"
     status=$? out=$(<"$temporary/first")
@@ -171,8 +152,7 @@ two_at_once() {
 verify() {
     topic='verify'
     on whole
-    try verify ch05
-    exits 0
+    expect 0 verify ch05
     prints 'live · NVIDIA H200'
     prints ' 0 failed, 0 not run'
     prints 'ch05_streams/fixed.cu racecheck'
@@ -180,15 +160,9 @@ verify() {
     prints_no '✗'
     check 'keeps nothing unasked' test ! -e docs/verification.json
     mode whole compute-sanitizer errors
-    try verify ch05
-    exits 1
+    expect 1 verify ch05
     prints '✗ fail  ch05_streams/fixed.cu memcheck: 1 errors, the first: Invalid __global__ write'
     mode whole compute-sanitizer works
-    mode whole nsys corrupt
-    try verify ch05
-    exits 1
-    prints 'nsys made no usable report'
-    mode whole nsys works
     on no_sanitizer
     if try_without compute-sanitizer verify ch05; then
         exits 77
@@ -203,35 +177,28 @@ tools() {
     topic='nsys, ncu, sanitize'
     on whole
     local folder=$temporary/mine name
-    try nsys ch05/buggy
-    exits 0
+    expect 0 nsys ch05/buggy
     says 'nsys profile'
     prints 'report   build/reports/ch05-buggy.nsys-rep'
-    try analyze build/reports/ch05-buggy.nsys-rep
-    exits 0
-    try sanitize ch05/fixed --tool racecheck
-    exits 0
+    expect 0 analyze build/reports/ch05-buggy.nsys-rep
+    expect 0 sanitize ch05/fixed --tool racecheck
     says 'compute-sanitizer --tool racecheck'
     prints 'RACECHECK SUMMARY: 0 hazards'
     mode whole compute-sanitizer errors
-    try sanitize ch05/1/solution
-    exits 1
+    expect 1 sanitize ch05/1/solution
     prints 'Invalid __global__ write'
     mode whole compute-sanitizer works
     mkdir -p "$folder"
     printf 'int main() {}\n' >"$folder/mine.cu"
     echo 'a file of mine' >"$folder/mine"
     cp "$recorded/fixed.sqlite" "$folder/mine.sqlite"
-    try nsys "$folder/mine.cu"
-    exits 0
+    expect 0 nsys "$folder/mine.cu"
     check 'builds nothing over a file of your own' grep -q '^a file of mine$' "$folder/mine"
     check 'builds nothing beside it' test "$(find "$folder" -type f | wc -l)" -eq 3
     cp build/programs/ch05_streams/buggy "$folder/built.out"
     for name in nsys ncu sanitize; do
-        try "$name" "$folder/built.out" -- --count 1000003
-        exits 0
+        expect 0 "$name" "$folder/built.out" -- --count 1000003
         says "$folder/built.out --count 1000003"
-        check 'builds nothing' lacks "$err" nvcc
     done
 }
 
@@ -254,18 +221,15 @@ says = "what ncu counts"
 sql = "SELECT SUM(value) FROM NCU_METRICS WHERE kernel <> metric"
 starter = "< 0"
 solution = "== 42"'
-    try check ch05/1
-    exits 0
+    expect 0 check ch05/1
     says 'ncu --clock-control none --metrics sm__cycles_elapsed.max -k regex:add -f -o '
     prints 'passed'
     is_file build/live/work/ch05_streams/1_vector_add_pipeline/answer.ncu-rep
     mode whole ncu denied
-    try check ch05/1
-    exits 77
+    expect 77 check ch05/1
     says 'ERR_NVGPUCTRPERM'
     prints 'not passed'
-    try record ch05/1
-    exits 1
+    expect 1 record ch05/1
     says 'ERR_NVGPUCTRPERM'
 }
 
@@ -283,19 +247,15 @@ recording = "ranged"
 sql = "SELECT reports FROM NSYS_RUN"
 starter = "== 0"
 solution = "== 1"'
-    try check ch05/1
-    exits 0
+    expect 0 check ch05/1
     says '--capture-range=nvtx -o '
     mode whole nsys unregistered
-    try check ch05/1
-    exits 1
+    expect 1 check ch05/1
     check 'the row fails' grep -Eq 'reports of the recording \(recording ranged\) +== 1 +0 .*fail' <<<"$out"
     mode whole nsys works
-    try nsys ch05/vector_add_pipeline/solution --recording ranged
-    exits 0
+    expect 0 nsys ch05/vector_add_pipeline/solution --recording ranged
     is_file build/reports/ch05-vector_add_pipeline-solution.ranged.nsys-rep
-    try record ch05/1
-    exits 0
+    expect 0 record ch05/1
     prints "recorded $of_exercise/solution.ranged.sqlite"
 }
 

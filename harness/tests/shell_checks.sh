@@ -26,12 +26,21 @@ passed=0 failed=0 skipped=0 topic='' command='' status=0 out='' err=''
 
 # ---- what a check is
 
-# Runs lab. Leaves `status`, `out`, `err`, and `command` for messages.
-try() {
-    command="lab $*"
-    timeout 60 "$lab" "$@" </dev/null >"$temporary/out" 2>"$temporary/err"
+# Runs a program, or a function. Leaves `status`, `out` and `err`.
+catch() {
+    "$@" </dev/null >"$temporary/out" 2>"$temporary/err"
     status=$?
     out=$(<"$temporary/out") err=$(<"$temporary/err")
+}
+# Runs lab. Leaves also `command`, for messages.
+try() {
+    command="lab $*"
+    catch timeout 60 "$lab" "$@"
+}
+# Runs lab, which should end so.
+expect() { # exit code, then the words
+    try "${@:2}"
+    exits "$1"
 }
 
 check() { # what should be, then a command that succeeds if it is so
@@ -118,12 +127,9 @@ try_without() { # tools, comma-separated; then the words of lab
     fi
     if ! can_mount; then return 1; fi
     command="lab $*"
-    timeout 60 "$BASH" -c "$(declare -f with_own_mounts); with_own_mounts \"\$@\"" "$BASH" "$BASH" -c '
+    catch with_own_mounts timeout 60 "$BASH" -c '
         while [[ $1 != -- ]]; do mount -t tmpfs none "$1" || exit 99; shift; done
-        shift; exec "$@"' "$BASH" "${places[@]}" -- "$lab" "$@" \
-        </dev/null >"$temporary/out" 2>"$temporary/err"
-    status=$?
-    out=$(<"$temporary/out") err=$(<"$temporary/err")
+        shift; exec "$@"' "$BASH" "${places[@]}" -- "$lab" "$@"
 }
 
 make_machines() {
