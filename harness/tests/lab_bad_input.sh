@@ -17,15 +17,12 @@ bad_reports() {
     }
     # Names of the same length keep the database whole, if none lies across two of its pages.
     altered() { sed "$1" "$sample" >"$bad"; }
-    size=$(stat -c %s "$recorded/fixed.sqlite")
-    for size in 100 $((size / 2)) $((size - 1)); do
+    for size in 100 20000; do
         head -c "$size" "$recorded/fixed.sqlite" >"$bad"
         refused "$bad"
     done
     echo 'no database' >"$bad"
     refused 'is not an SQLite file'
-    : >"$bad"
-    refused 'is empty'
     rm "$bad"
     refused 'there is no file'
     altered 's/StringIds/StringIdz/g'

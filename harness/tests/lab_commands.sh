@@ -41,7 +41,6 @@ names() {
     }
     refused 'run ch55' "there is no chapter 'ch55'; there are: ch04, ch05"
     refused 'check vector_add_pipeline' 'did you mean ch05/vector_add_pipeline?'
-    refused 'start ch05/vector_ad_pipeline' 'did you mean vector_add_pipeline?'
     refused 'quiz ch05/1' "its questions are in its chapter's quiz: ./lab quiz ch05"
     refused 'analyze ch05/buggy' "./lab analyze $recorded/buggy.sqlite"
     refused 'nsys ./x' 'a .cu file or a program that is built'
@@ -122,7 +121,6 @@ analyze() {
     expect 0 analyze "$recorded/fixed.sqlite"
     for text in 'recorded · NVIDIA H200' single_thread_sum 'host to device' cudaLaunchKernel; do prints "$text"; done
     expect 0 analyze "$recorded/fixed.sqlite" --range normalise
-    prints "range 'normalise'"
     expect 2 analyze "$recorded/fixed.sqlite" --range normalize
     says "'warm-up', 'normalise'"
     expect 0 analyze ch04_sanitizer/evidence/h200/buggy.sqlite

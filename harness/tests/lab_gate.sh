@@ -71,7 +71,6 @@ refusals() {
     refused 2 "nothing in the output of B ($programs/mute) matches 'kernel ([0-9.]+) ms'" base mute
     refused 2 'is no program that can be started' base missing
     refused 2 '--pairs takes a whole number from 6' base same --pairs=5
-    refused 2 '--threshold takes a share' base same --threshold=5
     expect 2 gate "$programs/base" "$programs/same" --figure '([0-9.]+ ms'
     says 'is no regular expression'
 }
