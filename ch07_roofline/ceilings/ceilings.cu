@@ -30,9 +30,9 @@
 #include <string>
 #include <vector>
 
-#include "ch07_roofline/roofs_compute.cuh"
-#include "ch07_roofline/roofs_measure.cuh"
-#include "ch07_roofline/roofs_memory.cuh"
+#include "ch07_roofline/ceilings/roofs_compute.cuh"
+#include "ch07_roofline/ceilings/roofs_measure.cuh"
+#include "ch07_roofline/ceilings/roofs_memory.cuh"
 #include "common/check.cuh"
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
