@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "evidence/trace.h"
+#include "draw/timeline.h"
+#include "evidence/launches.h"
 
 namespace lab::test {
 
 constexpr int64_t kMs = 1'000'000;
 
-/// Two processes' worth of ids are not needed: this is the one process, and its main thread.
-constexpr int64_t kProcess = 4711, kThread = 4711;
+constexpr int64_t kProcess = 4711, kThread = 4711;  ///< the one process, and its main thread
 
 inline int64_t name_index(Trace& trace, const std::string& name) {
     for (std::size_t i = 0; i < trace.names.size(); ++i)
@@ -21,30 +21,44 @@ inline int64_t name_index(Trace& trace, const std::string& name) {
     return static_cast<int64_t>(trace.names.size()) - 1;
 }
 
-/// A kernel without a call that launched it.
 inline Kernel& add_kernel(Trace& trace, const std::string& name, int64_t start_ns, int64_t end_ns,
                           int64_t stream) {
     const int64_t correlation = static_cast<int64_t>(trace.kernels.size()) + 1;
-    trace.kernels.push_back({start_ns, end_ns, stream, 0, correlation, kProcess, name_index(trace, name)});
-    return trace.kernels.back();
+    return trace.kernels.emplace_back(Kernel{.start_ns = start_ns,
+                                             .end_ns = end_ns,
+                                             .stream = stream,
+                                             .correlation = correlation,
+                                             .process = kProcess,
+                                             .name = name_index(trace, name)});
 }
 
 inline Copy& add_copy(Trace& trace, Direction direction, int64_t start_ns, int64_t end_ns, int64_t stream) {
     const int64_t correlation = 1000 + static_cast<int64_t>(trace.copies.size());
-    trace.copies.push_back(
-        {start_ns, end_ns, stream, 0, correlation, kProcess, 100'000'000, direction, "pinned", "device"});
-    return trace.copies.back();
+    return trace.copies.emplace_back(Copy{.start_ns = start_ns,
+                                          .end_ns = end_ns,
+                                          .stream = stream,
+                                          .correlation = correlation,
+                                          .process = kProcess,
+                                          .bytes = 100'000'000,
+                                          .direction = direction,
+                                          .from = "pinned",
+                                          .to = "device"});
 }
 
 inline ApiCall& add_call(Trace& trace, const std::string& name, int64_t start_ns, int64_t end_ns,
                          int64_t correlation) {
-    trace.api_calls.push_back({start_ns, end_ns, correlation, kProcess, kThread, name_index(trace, name), 0});
-    return trace.api_calls.back();
+    return trace.api_calls.emplace_back(
+        ApiCall{start_ns, end_ns, correlation, kProcess, kThread, name_index(trace, name)});
 }
 
 inline Range& add_range(Trace& trace, const std::string& name, int64_t start_ns, int64_t end_ns) {
-    trace.ranges.push_back({start_ns, end_ns, kProcess, kThread, false, name, ""});
-    return trace.ranges.back();
+    return trace.ranges.emplace_back(Range{start_ns, end_ns, kProcess, kThread, false, name, ""});
+}
+
+/// The timeline of a capture whose calls and GPU work know each other by their correlations.
+inline Timeline timeline_of(Trace trace, const TimelineOptions& options = {}) {
+    link_to_calls(trace);
+    return build_timeline(trace, options);
 }
 
 /// What is wrong with `xml`, or "": tags that do not match, bare & or <, or characters XML does not allow. It
