@@ -55,7 +55,7 @@ class Lexer {
     /// Moves behind a space, a comment or a continued line; false where none begins.
     bool skip_layout() {
         if (follows("//"))
-            at_ = std::min(text_.find('\n', at_), text_.size());
+            skip_line_comment();
         else if (follows("/*"))
             at_ = behind("*/", at_ + 2);
         else if (follows("\\\n"))
@@ -69,6 +69,12 @@ class Lexer {
         return true;
     }
 
+    /// Moves to the end of the line, or of the last one that a backslash continues.
+    void skip_line_comment() {
+        for (char last = ' '; at_ < text_.size() && (text_[at_] != '\n' || last == '\\'); ++at_)
+            if (text_[at_] != '\r') last = text_[at_];
+    }
+
     void end_line(char space) {
         if (space != '\n') return;
         if (in_directive_) tokens_.emplace_back("\n");
@@ -79,10 +85,12 @@ class Lexer {
     [[nodiscard]] std::size_t token_end() const {
         std::size_t end = at_;
         while (end < text_.size() && (is_word(text_[end]) || is_digit_separator(end))) ++end;
-        if (end < text_.size() && (text_[end] == '"' || (text_[end] == '\'' && end == at_))) {
-            const bool is_raw = text_[end] == '"' && end > at_ && text_[end - 1] == 'R';
-            return is_raw ? raw_text_end(end) : quoted_end(end);
-        }
+        const std::string_view word = text_.substr(at_, end - at_);
+        constexpr std::string_view kPrefixes = " L u U u8 R LR uR UR u8R ";
+        const bool begins_text = kPrefixes.find(fmt::format(" {} ", word)) != std::string_view::npos;
+        if (end < text_.size() &&
+            ((text_[end] == '"' && (word.empty() || begins_text)) || (text_[end] == '\'' && word.empty())))
+            return word.ends_with('R') ? raw_text_end(end) : quoted_end(end);
         if (end > at_) return end;
         // Operators that would mean something else if layout came between their characters.
         static constexpr std::array<std::string_view, 14> kPairs{"++", "--", "&&", "||", "->", "::", "##",
