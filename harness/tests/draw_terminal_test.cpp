@@ -49,10 +49,8 @@ TEST_CASE("Each row shows what ran when") {
     CHECK(line_of(text, "NVTX") == "├normalise" + times(39, "─") + "┤");
     CHECK(line_of(text, "waits") == "╞cudaDeviceSynchronize" + times(2, "═") + "╡");
     CHECK(text.starts_with("sample: 10 ms\nrecorded · somewhere\n"));
-}
-
-TEST_CASE("The legend says how much of what the GPU was idle") {
-    CHECK(timeline_terminal(sample(), 100, false).find("▄ GPU idle 2 ms of 10 (20 %)") != std::string::npos);
+    CHECK(text.find("▄ GPU idle 2 ms of 10 (20 %)") != text.npos);
+    CHECK(timeline_terminal(timeline_of({}), 80, false).find("No GPU work") != text.npos);
 }
 
 TEST_CASE("A part of the timeline counts on from the whole one's beginning") {
@@ -65,17 +63,6 @@ TEST_CASE("A part of the timeline counts on from the whole one's beginning") {
     CHECK(text.find("10 ms") != text.npos);
     CHECK(text.find("25 ms") != text.npos);
     CHECK(line_of(text, "stream 7") == times(25, "·") + "▒" + times(25, "█"));
-}
-
-TEST_CASE("Calls that wait for nothing are drawn apart from those that wait") {
-    Trace trace;
-    add_kernel(trace, "k", 0, 10 * kMs, 13);
-    add_call(trace, "cuLibraryLoadData", 0, 5 * kMs, 98);
-    add_call(trace, "cudaDeviceSynchronize", 5 * kMs, 10 * kMs, 99);
-    const std::string text = timeline_terminal(timeline_of(trace), 60, false);
-    CHECK(line_of(text, "waits").starts_with("╞cudaDeviceSynchro"));
-    CHECK(line_of(text, "calls").starts_with("├cuLibraryLoadData"));
-    CHECK(text.find("═ host waits for the GPU   ┄ host in another CUDA call") != text.npos);
 }
 
 TEST_CASE("A given scale sets the width, so that timelines can be compared") {
@@ -98,15 +85,12 @@ TEST_CASE("The axis has ticks where their labels begin") {
     CHECK(labels.find(U"4 ms") - labels.find(U"2 ms") == 10);
 }
 
-TEST_CASE("Kernels that fill part of a cell are lighter") {
-    Trace trace;
-    for (int i = 0; i < 1000; ++i) add_kernel(trace, "k", i * 100, i * 100 + 45, 7);
-    const std::string text = timeline_terminal(timeline_of(trace), 60, false);
+TEST_CASE("Kernels that fill part of a cell are lighter, and the shortest work is still seen") {
+    Trace half;
+    for (int i = 0; i < 1000; ++i) add_kernel(half, "k", i * 100, i * 100 + 45, 7);
+    const std::string text = timeline_terminal(timeline_of(half), 60, false);
     CHECK(count_of(line_of(text, "stream 7"), "▒") > 45);
     CHECK(count_of(line_of(text, "GPU idle"), "▅") > 45);
-}
-
-TEST_CASE("Work too short for a cell of its own is still seen") {
     Trace trace;
     add_kernel(trace, "k", 0, 10, 7);
     add_copy(trace, Direction::device_to_host, 5 * kMs, 5 * kMs + 10, 7);
@@ -153,8 +137,4 @@ TEST_CASE("Names cannot steer the terminal") {
         timeline_terminal(timeline_of(trace, {"\x1b[31m", "\x9b", std::nullopt}), 80, false);
     CHECK(text.find('\x1b') == text.npos);
     CHECK(text.find('\x07') == text.npos);
-}
-
-TEST_CASE("An empty capture says so") {
-    CHECK(timeline_terminal(timeline_of({}), 80, false).find("No GPU work") != std::string::npos);
 }

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include "core/files.h"
-#include "core/process.h"
 
 using namespace lab;
 
@@ -162,22 +161,4 @@ TEST_CASE("fingerprint: a text that a tool may have seen, or that is code, is no
     CHECK_FALSE(is_silent("f(\"add.s32 a, b; ret\");"));
     CHECK_FALSE(is_silent("f(\"{ .reg .pred p\");"));
     CHECK_FALSE(is_silent("_Pragma(\"unroll 4 times\")"));
-}
-
-TEST_CASE("fingerprint: clang-format leaves a chapter's program as it is") {
-    if (!find_program("clang-format")) {
-        MESSAGE("clang-format is not here: not checked");
-        return;
-    }
-    for (const char* name : {"ch05_streams/fixed.cu", "ch05_streams/buggy.cu", "common/check.cuh"}) {
-        const fs::path file = fs::path(LAB_SOURCE_FOLDER) / name;
-        const Outcome narrow = run({.words = {"clang-format",
-                                              "--style={BasedOnStyle: Google, ColumnLimit: 60, SortIncludes: "
-                                              "false, BreakStringLiterals: false}",
-                                              file.string()}});
-        CAPTURE(name);
-        REQUIRE(narrow.exit_code == 0);
-        CHECK(narrow.out != read_file(file));
-        CHECK(alike(narrow.out, read_file(file)));
-    }
 }
