@@ -21,10 +21,10 @@ using Cells = std::vector<Cell>;
 struct TimeScale {
     int64_t begin_ns = 0;
     double ns_per_cell = 1;
-    int cells = 1;
+    std::size_t cells = 1;
 
     /// The cell of this time, within the line.
-    [[nodiscard]] int cell_of(int64_t ns) const;
+    [[nodiscard]] std::size_t cell_of(int64_t ns) const;
 };
 
 /// What filled most of each cell. Kernels grow from a light shade to a full block with their share of the

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <variant>
 
 #include "draw/rows.h"
@@ -24,55 +23,55 @@ struct Track {
     int process = 0, thread = 0;
 };
 
-/// A record of the trace; its times, for the sake of speed, are here as well.
+/// A record of the trace.
 struct Event {
-    int64_t begin_ns = 0, end_ns = 0;
+    int64_t begin_ns, end_ns;
     std::variant<const Kernel*, const Copy*, const ApiCall*, const Range*> record;
 };
+
+/// Events that share a row: those of a stream, or of a host thread; on_gpu, device or process, process,
+/// number.
+using Row = std::tuple<bool, int64_t, int64_t, int64_t>;
+constexpr int64_t kNoThread = -1;
 
 /// Writes one event after the other: a JSON value that held them all would take a kilobyte for each.
 class Writer {
   public:
-    Writer(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {}
+    Writer(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {
+        for (const ApiCall& c : trace.api_calls) add({false, c.process, c.process, c.thread}, c);
+        for (const Range& r : trace.ranges)
+            add({false, r.process, r.process, r.crosses_threads ? kNoThread : r.thread}, r);
+        for (const Kernel& k : trace.kernels) add({true, k.device, k.process, k.stream}, k);
+        for (const Copy& c : trace.copies) add({true, c.device, c.process, c.stream}, c);
+    }
 
     void write() {
-        constexpr int64_t kNoThread = -1;
-        // Is it a GPU, which device or host process, of which process, which stream or thread
-        std::map<std::tuple<bool, int64_t, int64_t, int64_t>, std::vector<Event>> rows;
-        std::set<int64_t> launching;
-        const auto add = [&](bool is_gpu, int64_t owner, int64_t number, const auto& record) {
-            rows[{is_gpu, owner, record.process, number}].push_back(
-                {record.start_ns, record.end_ns, &record});
-            origin_ns_ = std::min(origin_ns_, record.start_ns);
-            if (is_gpu) launching.insert(record.process);
-        };
-        for (const ApiCall& c : trace_.api_calls) add(false, c.process, c.thread, c);
-        for (const Range& r : trace_.ranges)
-            add(false, r.process, r.crosses_threads ? kNoThread : r.thread, r);
-        for (const Kernel& k : trace_.kernels) add(true, k.device, k.stream, k);
-        for (const Copy& c : trace_.copies) add(true, c.device, c.stream, c);
-
+        std::set<int64_t> launching;  // processes
+        for (const auto& [row, events] : rows_)
+            if (std::get<0>(row)) launching.insert(std::get<2>(row));
         out_ << R"({"displayTimeUnit":"ns","traceEvents":[)";
-        std::set<std::pair<bool, int64_t>> owners;
-        for (auto& [row, events] : rows) {
-            const auto& [is_gpu, owner, process, number] = row;
-            const bool is_new = owners.insert({is_gpu, owner}).second;
+        std::set<std::pair<bool, int64_t>> owners;  // GPUs and host processes, numbered as they come
+        for (auto& [row, events] : rows_) {
+            const auto& [on_gpu, owner, process, number] = row;
+            const bool is_new = owners.insert({on_gpu, owner}).second;
             const int id = static_cast<int>(owners.size());
             const std::string host = std::to_string(process_number(process));
-            if (is_new) put_name("process", {id, 0}, is_gpu ? gpu_name(owner) : "host process " + host);
-            if (is_gpu)
-                write_row(events,
-                          fmt::format("stream {}{}", number, launching.size() < 2 ? "" : " of " + host), id,
-                          lanes_apart);
-            else
-                write_row(events,
-                          number == kNoThread ? "NVTX ranges across threads" : thread_name(process, number),
-                          id, lanes_nested);
+            if (is_new) put_name("process", {id, 0}, on_gpu ? gpu_name(owner) : "host process " + host);
+            const std::string name =
+                on_gpu ? fmt::format("stream {}{}", number, launching.size() < 2 ? "" : " of " + host)
+                : number == kNoThread ? "NVTX ranges across threads"
+                                      : thread_name(process, number);
+            write_row(events, name, id, on_gpu ? lanes_apart : lanes_nested);
         }
         out_ << "\n]}\n";
     }
 
   private:
+    void add(const Row& row, const auto& record) {
+        rows_[row].push_back({record.start_ns, record.end_ns, &record});
+        origin_ns_ = std::min(origin_ns_, record.start_ns);
+    }
+
     void put(Json event, Track track) {
         event["pid"] = track.process;
         event["tid"] = track.thread;
@@ -87,10 +86,10 @@ class Writer {
     }
 
     /// Names a track and gives it its place among the others.
-    void put_name(const std::string& of, Track track, const std::string& name) {
+    void put_name(const std::string& kind, Track track, const std::string& name) {
         const int place = track.thread == 0 ? track.process : track.thread;
-        put({{"ph", "M"}, {"name", of + "_name"}, {"args", {{"name", name}}}}, track);
-        put({{"ph", "M"}, {"name", of + "_sort_index"}, {"args", {{"sort_index", place}}}}, track);
+        put({{"ph", "M"}, {"name", kind + "_name"}, {"args", {{"name", name}}}}, track);
+        put({{"ph", "M"}, {"name", kind + "_sort_index"}, {"args", {{"sort_index", place}}}}, track);
     }
 
     /// The events of a row; those that do not fit beside each other on one thread are spread over several.
@@ -110,26 +109,30 @@ class Writer {
                 events[i].record);
     }
 
-    /// The format's unit.
-    [[nodiscard]] static double us(int64_t ns) { return static_cast<double>(ns) / 1000; }
+    /// A time since the first event, in the format's unit.
+    [[nodiscard]] double us_at(int64_t ns) const { return static_cast<double>(ns - origin_ns_) / 1000; }
 
-    void put_box(const char* category, const std::string& name, const auto& record, Json args, Track track) {
-        Json box{{"ph", "X"}, {"cat", category}, {"name", name}, {"args", std::move(args)}};
-        box["ts"] = us(record.start_ns - origin_ns_);
-        box["dur"] = us(record.end_ns - record.start_ns);
-        put(std::move(box), track);
+    void put_box(const char* category, const std::string& name, const auto& record, const Json& args,
+                 Track track) {
+        put({{"ph", "X"},
+             {"cat", category},
+             {"name", name},
+             {"args", args},
+             {"ts", us_at(record.start_ns)},
+             {"dur", static_cast<double>(record.end_ns - record.start_ns) / 1000}},
+            track);
     }
 
     /// An arrow from the call that launched this work.
     void put_arrow(const auto& work, Track track) {
         if (work.call < 0) return;
-        const auto call = static_cast<std::size_t>(work.call);
+        const auto call = work.call;
         Json arrow{{"ph", "s"}, {"name", "launch"}, {"cat", "launch"}, {"id", ++arrows_}};
-        arrow["ts"] = us(trace_.api_calls[call].start_ns - origin_ns_);
+        arrow["ts"] = us_at(trace_.api_calls[call].start_ns);
         put(arrow, track_of_call_[call]);
         arrow["ph"] = "f";
         arrow["bp"] = "e";
-        arrow["ts"] = us(work.start_ns - origin_ns_);
+        arrow["ts"] = us_at(work.start_ns);
         put(arrow, track);
     }
 
@@ -140,21 +143,27 @@ class Writer {
     }
     void put_event(const Copy& c, Track track) {
         const std::string direction = to_string(c.direction);
-        Json args{{"bytes", c.bytes}, {"direction", direction}, {"from", c.from}, {"to", c.to}};
-        args.update({{"stream", c.stream}, {"correlation", c.correlation}});
         const bool is_set = c.direction == Direction::set;
-        put_box(is_set ? "set" : "copy", is_set ? "memory set" : "copy " + direction, c, args, track);
+        put_box(is_set ? "set" : "copy", is_set ? "memory set" : "copy " + direction, c,
+                {{"bytes", c.bytes},
+                 {"direction", direction},
+                 {"from", c.from},
+                 {"to", c.to},
+                 {"stream", c.stream},
+                 {"correlation", c.correlation}},
+                track);
         put_arrow(c, track);
     }
     void put_event(const ApiCall& c, Track track) {
         put_box("api", trace_.name_of(c.name), c, {{"correlation", c.correlation}, {"result", c.result}},
                 track);
-        track_of_call_[static_cast<std::size_t>(&c - trace_.api_calls.data())] = track;
+        track_of_call_[&c - trace_.api_calls.data()] = track;
     }
     void put_event(const Range& r, Track track) { put_box("nvtx", r.name, r, {{"domain", r.domain}}, track); }
 
     const Trace& trace_;
     std::ostream& out_;
+    std::map<Row, std::vector<Event>> rows_;
     int64_t origin_ns_ = std::numeric_limits<int64_t>::max();
     const char* separator_ = "\n";
     int threads_ = 0, arrows_ = 0;

@@ -58,7 +58,7 @@ TEST_CASE("A range narrows the timeline to the work launched in it") {
                                                          "copy engine device to host"});
     const TimelineRow* const stream = find_row(timeline, "stream 7");
     REQUIRE(stream->boxes.size() == 2);
-    CHECK(stream->boxes[0].paint == kPaintToDevice);
+    CHECK(stream->boxes[0].paint == Paint::to_device);
     CHECK(stream->boxes[0].begin_ns == 120);
     CHECK(stream->boxes[1].name == "inside");
     CHECK(stream->boxes[1].end_ns == 200);
@@ -66,7 +66,7 @@ TEST_CASE("A range narrows the timeline to the work launched in it") {
     const TimelineRow* const waits = find_row(timeline, "main thread waits");
     REQUIRE(waits->boxes.size() == 1);
     CHECK(waits->boxes[0].name == "cudaStreamSynchronize");
-    CHECK(waits->boxes[0].paint == kPaintWait);
+    CHECK(waits->boxes[0].paint == Paint::wait);
 }
 
 TEST_CASE("Ranges have lanes of their own inside the chosen one, which may cross threads") {
@@ -241,15 +241,15 @@ TEST_CASE("The first paints go to the kernels that take most time, the same in a
     add_kernel(trace, "often", 40, 60, 7);
     add_kernel(trace, "often", 60, 80, 7);
     const std::vector<Box> boxes = timeline_of(trace).rows[0].boxes;
-    CHECK(boxes[0].paint == 2);
-    CHECK(boxes[1].paint == 1);
-    CHECK(boxes[2].paint == 0);
-    CHECK(boxes[3].paint == 0);
+    CHECK(boxes[0].paint == Paint::kernel_3);
+    CHECK(boxes[1].paint == Paint::kernel_2);
+    CHECK(boxes[2].paint == Paint::kernel_1);
+    CHECK(boxes[3].paint == Paint::kernel_1);
     Trace other;
     add_kernel(other, "short", 0, 1000, 7);
     const std::vector<Timeline> both = build_timelines({{&trace, {}}, {&other, {}}});
-    CHECK(both[0].rows[0].boxes[0].paint == 0);
-    CHECK(both[1].rows[0].boxes[0].paint == 0);
+    CHECK(both[0].rows[0].boxes[0].paint == Paint::kernel_1);
+    CHECK(both[1].rows[0].boxes[0].paint == Paint::kernel_1);
 }
 
 TEST_CASE("Copies say what they moved and how fast; sets and copies on the device have no engine row") {
@@ -263,8 +263,8 @@ TEST_CASE("Copies say what they moved and how fast; sets and copies on the devic
     CHECK(timeline.rows[0].boxes[0].name == "100 MB");
     CHECK(timeline.rows[0].boxes[0].hover ==
           "copy host to device (pinned to device) 100 MB, stream 13: 2 ms at 0 ns, 50 GB/s");
-    CHECK(timeline.rows[0].boxes[1].paint == kPaintSet);
-    CHECK(timeline.rows[0].boxes[2].paint == kPaintOtherCopy);
+    CHECK(timeline.rows[0].boxes[1].paint == Paint::memory_set);
+    CHECK(timeline.rows[0].boxes[2].paint == Paint::other_copy);
     CHECK(timeline.rows[1].boxes.size() == 1);
     CHECK(timeline.rows[2].boxes.empty());
 
