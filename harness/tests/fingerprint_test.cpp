@@ -136,8 +136,8 @@ TEST_CASE("fingerprint: a message that the run did not print may be reworded") {
         "if (wrong) fail(\"the sum is %d\\n\", sum); option(\"--help\", \"shows this help\");";
     const auto tokens = tokens_of(code);
     const std::string seen = "sum 3\nall good";
-    const std::set<std::size_t> silent = silent_messages(tokens, seen);
-    CHECK(silent == std::set<std::size_t>{0, 2});
+    const std::string silent = silent_messages(tokens, seen);
+    CHECK(silent == "0 2");
     const auto print = [&](std::string changed, const std::string& from, const std::string& to) {
         changed.replace(changed.find(from), from.size(), to);
         return fingerprint(tokens_of(changed), "-O3", silent);
@@ -148,7 +148,6 @@ TEST_CASE("fingerprint: a message that the run did not print may be reworded") {
     CHECK(print(code, "--help", "--usage") != before);
     CHECK(print(code, "sum)", "total)") != before);
     CHECK(print(code, "option(", "option(\"a further text\", ") != before);
-    CHECK(numbers_in_text(to_text(silent)) == silent);
 }
 
 TEST_CASE("fingerprint: a text that a tool may have seen, or that is code, is no silent message") {

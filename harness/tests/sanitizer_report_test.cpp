@@ -174,15 +174,13 @@ TEST_CASE("sanitizer: headlines that no sample has, made by hand after the manua
           "1 x Race, k a.cu:5");
 }
 
-TEST_CASE("sanitizer: the place of a report, with and without line information, as old and new tools write it") {
-    for (const char* line : {"at oob(float *, const float *, int)+0xc0 in /home/me/src/faults.cu:5",
-                             "at 0xc0 in /home/me/src/faults.cu:5:oob(float *, const float *, int)"})
-        CHECK(summary(placed(line)) == "1 x Invalid __global__ read, oob faults.cu:5, 4 bytes");
-    for (const char* line : {"at oob(float *)+0xc0", "at 0xc0 in oob(float *)"})
-        CHECK(summary(placed(line)) == "1 x Invalid __global__ read, oob, 4 bytes");
+TEST_CASE("sanitizer: the place of a report, with and without line information") {
+    CHECK(summary(placed("at oob(float *, const float *)+0xc0 in /home/me/src [a:1]/faults.cu:5")) ==
+          "1 x Invalid __global__ read, oob faults.cu:5, 4 bytes");
+    CHECK(summary(placed("at oob(float *)+0xc0")) == "1 x Invalid __global__ read, oob, 4 bytes");
     CHECK(
-        summaries("========= Error: Race reported between Write access at 0x460 in a/b.cu:41:sum(int *)\n"
-                  "=========     and Read access at 0x7a0 in a/b.cu:51:sum(int *) [508 hazards]\n=========\n"
+        summaries("========= Error: Race reported between Write access at sum(int *)+0x460 in a/b.cu:41\n"
+                  "=========     and Read access at sum(int *)+0x7a0 in a/b.cu:51 [508 hazards]\n=========\n"
                   "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n") ==
         "1 x Race, sum b.cu:41");
 }
@@ -193,7 +191,6 @@ TEST_CASE("sanitizer: a kernel has one name, however its signature reads") {
           "void <unnamed>::add<(int)256>(const int *)", "void a::b::add<std::pair<int, int>>(T1)", "add"}) {
         CAPTURE(signature);
         CHECK(placed("at " + signature + "+0x50 in a.cu:1").function == "add");
-        CHECK(placed("at 0x50 in a.cu:1:" + signature).function == "add");
     }
 }
 
@@ -259,7 +256,7 @@ TEST_CASE("sanitizer: what the program prints is no report, even if it looks lik
 TEST_CASE("sanitizer: lines without end and numbers that overflow do no harm") {
     const std::string name(300'000, 'k'), nines(400, '9');
     CHECK(placed("at " + name + "(int)+0x50 in a.cu:3").function == name);
-    CHECK(placed("at 0x50 in a.cu:" + nines + ":k(int)").function == "k");
+    CHECK(placed("at k(int)+0x50 in a.cu:" + nines).function == "k");
     CHECK(only_report(output({"Leaked " + nines + " bytes at 0x0"})).bytes > 0);
     CHECK(parse_sanitizer_output("========= ERROR SUMMARY: " + nines + " errors\n").reports[0].count > 0);
     for (const char* line : {"at ", "at 0x", "at 0x5 in ", "at +0x", "at k+0x in :", "at 0x5 in :3", "Leaked",

@@ -113,28 +113,15 @@ bool is_absent(const std::string& value) {
     return value.empty() || value == "n/a";
 }
 
-/// "1,234,567.5" without its commas; "" if they do not group by thousands, or if there are two points.
-std::string without_grouping(const std::string& value) {
-    const std::size_t whole_end = std::min(value.find_first_of(".eE"), value.size());
-    const std::string whole = value.substr(value[0] == '-' ? 1 : 0, whole_end - (value[0] == '-' ? 1 : 0));
-    if (value.find(',', whole_end) != std::string::npos) return "";
-    const std::vector<std::string> groups = split(whole, ',');
-    for (std::size_t i = 0; i < groups.size() && groups.size() > 1; ++i)
-        if (i == 0 ? groups[i].empty() || groups[i].size() > 3 : groups[i].size() != 3) return "";
-    std::string digits = value;
-    std::erase(digits, ',');
-    return digits;
-}
-
 }  // namespace
 
 std::optional<double> NcuMetric::number() const {
     if (is_absent(value)) return std::nullopt;
-    const std::string digits = without_grouping(value);
+    std::string digits = value;
+    std::erase(digits, ',');  // between thousands: ncu is run in the locale C
     double result = 0;
     const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
-    if (digits.empty() || problem != std::errc() || end != digits.data() + digits.size() ||
-        !std::isfinite(result))
+    if (problem != std::errc() || end != digits.data() + digits.size() || !std::isfinite(result))
         throw Error(fmt::format("metric {} of kernel {} is '{}', which is no number", metric,
                                 printable(kernel), printable(value)));
     return result;

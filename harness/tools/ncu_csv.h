@@ -14,8 +14,7 @@ struct NcuMetric {
     int64_t launch = 0;  ///< ncu's ID: the number of the profiled launch, from 0
     std::string kernel, metric, unit, value;
 
-    /// The value as a number, nothing for `n/a`: an absent value is never a zero. An Error for text, and for
-    /// digits that are grouped otherwise than by thousands, as another locale may write them.
+    /// The value as a number, nothing for `n/a`: an absent value is never a zero. An Error for text.
     [[nodiscard]] std::optional<double> number() const;
 };
 

@@ -34,14 +34,11 @@ struct RecordOptions {
 [[nodiscard]] std::filesystem::path export_report(const std::filesystem::path& report,
                                                   const std::filesystem::path& to, const Announce& announce);
 
-/// The words of an nsys recording, without the program.
-[[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
-                                                    const std::filesystem::path& report);
-
-/// The same with what the program's recording asks for beside; its GPU metrics only if `sample_gpu`.
+/// The words of an nsys recording, without the program to run: the course's options, and what the program's
+/// recording asks for beside. GPU metrics are sampled only if `sample_gpu`.
 [[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
                                                     const std::filesystem::path& report,
-                                                    const Program& program, bool sample_gpu);
+                                                    const Program& program = {}, bool sample_gpu = false);
 
 /// The words of a run under one tool of compute-sanitizer, without the program.
 [[nodiscard]] std::vector<std::string> sanitizer_command(const std::filesystem::path& sanitizer_path,

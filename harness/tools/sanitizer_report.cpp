@@ -44,11 +44,9 @@ std::optional<int64_t> count_in(std::string_view line, std::string_view mark, st
     return leading_integer(*count);
 }
 
-std::string without(std::string_view text, std::string_view word) {
-    std::string rest;
-    for (std::size_t at; (at = text.find(word)) != kNowhere; text.remove_prefix(at + word.size()))
-        rest += text.substr(0, at);
-    return rest.append(text);
+std::string without(std::string text, std::string_view word) {
+    for (std::size_t at; (at = text.find(word)) != kNowhere;) text.erase(at, word.size());
+    return text;
 }
 
 std::string without_folders(std::string_view path) {
@@ -57,7 +55,7 @@ std::string without_folders(std::string_view path) {
 
 /// A function's name as nsys has it, without return type, namespaces, template arguments and parameters.
 std::string plain_function(std::string_view signature) {
-    std::string name = without(without(signature, "(anonymous namespace)::"), "<unnamed>::");
+    std::string name = without(without(std::string(signature), "(anonymous namespace)::"), "<unnamed>::");
     name = trim(name.substr(0, name.find_first_of("<([")));
     return name.substr(name.find_last_of(": ") + 1);
 }
@@ -105,36 +103,23 @@ std::optional<SanitizerReport> headline(std::string_view line) {
     return report;
 }
 
-/// Sets file and line from "folder/file.cu:10" and returns what follows; nothing if there is no line number.
-template <class Place>
-std::optional<std::string_view> add_source_line(std::string_view text, Place& place) {
-    for (std::size_t colon = text.find(':'); colon != kNowhere; colon = text.find(':', colon + 1)) {
-        const std::size_t end = std::min(text.find_first_not_of("0123456789", colon + 1), text.size());
-        if (end == colon + 1) continue;
-        place.file = without_folders(text.substr(0, colon));
-        place.line = leading_integer(text.substr(colon + 1));
-        return text.substr(end);
-    }
-    return std::nullopt;
+/// Sets file and line from "folder/file.cu:10"; false if there is no line number.
+bool add_source_line(std::string_view text, auto& place) {
+    const std::size_t colon = text.rfind(':');
+    if (colon == kNowhere || text.find_first_of("0123456789", colon) != colon + 1) return false;
+    place.file = without_folders(text.substr(0, colon));
+    place.line = leading_integer(text.substr(colon + 1));
+    return true;
 }
 
-/// Sets the place, if the report has none yet, from a line such as "at kernel(int *)+0x50 in file.cu:10"
-/// (tools since 2024) or "at 0x50 in file.cu:10:kernel(int *)" (earlier ones). Without -lineinfo both name
-/// the kernel only.
+/// Sets the place, if the report has none yet, from "at kernel(int *)+0x50 in file.cu:10". Without -lineinfo
+/// that names the kernel only.
 void add_place(std::string_view line, SanitizerReport& report) {
-    if (!report.function.empty()) return;
     const auto place = line.starts_with("at ") ? line.substr(3) : after(line, " at ");
-    if (!place) return;
-    const std::size_t offset = place->find("+0x");
-    if (place->starts_with("0x")) {
-        const auto where = after(*place, " in ");
-        if (!where || place->find(' ') != place->find(" in ")) return;  // an address, not a place
-        const auto rest = add_source_line(*where, report);
-        report.function = plain_function(!rest ? *where : rest->starts_with(":") ? rest->substr(1) : "");
-    } else if (offset != kNowhere) {
-        report.function = plain_function(place->substr(0, offset));
-        if (const auto where = after(place->substr(offset), " in ")) add_source_line(*where, report);
-    }
+    const std::size_t offset = place ? place->find("+0x") : kNowhere;
+    if (offset == kNowhere || !report.function.empty()) return;
+    report.function = plain_function(place->substr(0, offset));
+    if (const auto where = after(place->substr(offset), " in ")) add_source_line(*where, report);
 }
 
 /// "and is 5 bytes after the nearest allocation at 0x7fafba800000 of size 400 bytes"

@@ -49,10 +49,6 @@ class Workspace {
     std::filesystem::path root_;
 };
 
-/// Every text that an export or an evidence file holds of its run: names of NVTX ranges and of kernels, and
-/// what the program and compute-sanitizer printed, as far as it is there.
-[[nodiscard]] std::string texts_in(const Database& database);
-
 /// The fingerprint of a program that was just recorded, and which of its messages the run did not print, as
 /// PROVENANCE holds them: keys fingerprint and silent.
 void add_fingerprint(const Workspace& workspace, const Program& program, const std::string& seen,
