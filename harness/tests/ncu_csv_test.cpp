@@ -133,16 +133,12 @@ TEST_CASE("ncu: no table is an error that repeats what ncu says") {
     CHECK_THROWS_AS((void)parse_ncu_csv("==PROF== Connected\nhello\n", {}), Error);
 }
 
-TEST_CASE("ncu: what it cannot find is named as it was asked for, and what there is is listed") {
+TEST_CASE("ncu: what it cannot find is named as it was asked for") {
     CHECK(unknown_metrics(sample("ncu_2025.3_no_such_metric.txt")) ==
           std::vector<std::string>{"no_such_metric"});
     CHECK(unknown_metrics("==ERROR== Failed to find metric sm__no.sum\n") ==
           std::vector<std::string>{"sm__no.sum"});
     CHECK(unknown_metrics(sample("ncu_2025.3_raw.csv")).empty());
-    CHECK(metric_list("----------------- --------------- ----\nMetric Name       Metric Type     Unit\n"
-                      "dram__bytes       Counter         byte  # of bytes\n==PROF== Note that these\n") ==
-          std::vector<std::string>{"dram__bytes"});
-    CHECK(metric_list("==ERROR== Driver could not be loaded.\n").empty());
 }
 
 TEST_CASE("ncu: a table without a launch, or without its row of units, is an error") {

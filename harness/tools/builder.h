@@ -1,4 +1,5 @@
-// Builds programs with nvcc. Every command line is announced before it runs, and works when copied.
+// Builds programs with nvcc, and puts them behind a tool. Every command line is announced before it runs,
+// and works when copied.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +8,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "core/process.h"
 #include "tools/workspace.h"
 
 namespace lab {
@@ -38,5 +41,11 @@ class ProgramError : public Error {
 
 /// The fingerprint that a built binary was made from, which a learner may have edited since.
 [[nodiscard]] std::string built_fingerprint(const std::filesystem::path& binary);
+
+/// A tool's command with the program and its arguments behind it. Reports hold the environment, the folder
+/// and the command of what they profiled. To publish, a copy of the program runs in `scratch`, with only the
+/// environment that a CUDA program needs, so that none of them names anybody.
+[[nodiscard]] Command with_program(Command tool, const Program& program, const std::filesystem::path& binary,
+                                   bool for_publication, const TemporaryFolder& scratch);
 
 }  // namespace lab

@@ -32,7 +32,4 @@ enum class Absent { is_an_error, is_kept };
 /// Metrics that ncu says it cannot find, as they were asked for: "no_such_metric".
 [[nodiscard]] std::vector<std::string> unknown_metrics(std::string_view text);
 
-/// The first column of what `ncu --query-metrics` prints: names without suffixes.
-[[nodiscard]] std::vector<std::string> metric_list(std::string_view text);
-
 }  // namespace lab

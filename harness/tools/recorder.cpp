@@ -12,7 +12,6 @@
 #include "core/text.h"
 #include "tools/machine.h"
 #include "tools/ncu_runner.h"
-#include "tools/program_run.h"
 
 namespace lab {
 

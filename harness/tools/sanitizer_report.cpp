@@ -1,7 +1,6 @@
 #include "tools/sanitizer_report.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -69,35 +68,35 @@ std::string_view beginning(std::string_view line, std::initializer_list<std::str
 /// The report that `line` begins, if it begins one.
 std::optional<SanitizerReport> headline(std::string_view line) {
     SanitizerReport report;
-    const auto size = after(line, " of size "), pool_size = after(line, " on allocation of size ");
-    const std::string_view access = beginning(line, {"Invalid ", "Misaligned ", "Uninitialized ", "Unused ",
-                                                     "Potential invalid ", "Host API memory access error"});
-    const auto pool = beginning(line, {"Use-after-free", "Use-before-alloc", "Free-before-alloc"});
     const std::string_view level = beginning(line, {"Error: ", "Warning: ", "Info: "});
     const std::string_view what = line.substr(level.size());
+    const bool is_access = !beginning(line, {"Invalid ", "Misaligned ", "Uninitialized ", "Unused ",
+                                             "Potential invalid ", "Host API memory access error"})
+                                .empty();
+    const auto size = after(line, " of size ");
     if (line.starts_with("Leaked ")) {  // "Leaked 4,028 bytes at 0x7f0678800000"
         report.kind = "Leak";
         report.bytes = leading_integer(line.substr(7));
-    } else if (size && !access.empty()) {  // "Invalid __global__ read of size 4 bytes"
+    } else if (size && is_access) {  // "Invalid __global__ read of size 4 bytes"
         // An address before the size is left out of the kind: it differs from run to run.
         report.kind = line.substr(
             0, std::min({line.find(" of size "), line.find(" in allocation"), line.find(" at host access")}));
         report.bytes = leading_integer(*size);
-    } else if (pool_size && !pool.empty()) {  // "Use-after-free on allocation of size 256 bytes at 0x336"
-        report.kind = pool;
-        report.allocation_bytes = leading_integer(*pool_size);
     } else if (!level.empty()) {  // "Error: Race reported between ...", "Warning: Potential WAW hazard ..."
-        const bool hazard = what.starts_with("Potential ") && what.find(" hazard") != kNowhere;
-        if (hazard || what.starts_with("Race ")) report.kind = "Race";
+        const bool is_hazard = what.starts_with("Potential ") && what.find(" hazard") != kNowhere;
+        if (is_hazard || what.starts_with("Race ")) report.kind = "Race";
         if (level != "Error: ") report.severity = "warning";
     } else if (line.starts_with("Program hit ")) {  // "... cudaErrorX (error 1) ... API call to cudaY."
         const std::string_view error = line.substr(12);
         report.kind = "API " + std::string(error.substr(0, error.find(' ')));
         if (const auto call = after(line, " on CUDA API call to "))
             report.function = call->substr(0, call->find_first_of(". "));
-    } else {
-        report.kind = beginning(line, {"Barrier error detected", "Warpgroup MMA sequence error detected",
-                                       "Malloc/Free error encountered", "Deadlock detected"});
+    } else {  // "Use-after-free on allocation of size 256 bytes at 0x336"
+        const auto pool = beginning(line, {"Use-after-free", "Use-before-alloc", "Free-before-alloc"});
+        if (size && !pool.empty()) report.kind = pool, report.allocation_bytes = leading_integer(*size);
+        if (pool.empty())
+            report.kind = beginning(line, {"Barrier error detected", "Warpgroup MMA sequence error detected",
+                                           "Malloc/Free error encountered", "Deadlock detected"});
     }
     if (report.kind.empty()) return std::nullopt;
     return report;
@@ -168,16 +167,15 @@ void refuse(std::string_view line) {
 
 /// One report for all that are of the same kind, place and size.
 std::vector<SanitizerReport> distinct(std::vector<SanitizerReport> reports) {
-    using Key = std::tuple<std::string, std::string, std::string, std::string, int64_t, int64_t>;
-    std::map<Key, std::size_t> place_of;
+    const auto key = [](const SanitizerReport& r) {
+        return std::tuple(r.kind, r.severity, r.function, r.file, r.line, r.bytes);
+    };
+    std::map<decltype(key(reports[0])), std::size_t> place_of;
     std::vector<SanitizerReport> result;
     for (SanitizerReport& r : reports) {
-        const auto [at, is_new] =
-            place_of.try_emplace({r.kind, r.severity, r.function, r.file, r.line, r.bytes}, result.size());
-        if (is_new)
-            result.push_back(std::move(r));
-        else
-            ++result[at->second].count;
+        const auto [at, is_new] = place_of.try_emplace(key(r), result.size());
+        if (!is_new) ++result[at->second].count;
+        if (is_new) result.push_back(std::move(r));
     }
     return result;
 }
