@@ -23,55 +23,52 @@ struct Track {
     int process = 0, thread = 0;
 };
 
-/// A record of the trace.
+/// A record of the trace, with its times.
 struct Event {
-    int64_t begin_ns, end_ns;
+    int64_t begin_ns = 0, end_ns = 0;
     std::variant<const Kernel*, const Copy*, const ApiCall*, const Range*> record;
 };
-
-/// Events that share a row: those of a stream, or of a host thread; on_gpu, device or process, process,
-/// number.
-using Row = std::tuple<bool, int64_t, int64_t, int64_t>;
-constexpr int64_t kNoThread = -1;
 
 /// Writes one event after the other: a JSON value that held them all would take a kilobyte for each.
 class Writer {
   public:
-    Writer(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {
-        for (const ApiCall& c : trace.api_calls) add({false, c.process, c.process, c.thread}, c);
-        for (const Range& r : trace.ranges)
-            add({false, r.process, r.process, r.crosses_threads ? kNoThread : r.thread}, r);
-        for (const Kernel& k : trace.kernels) add({true, k.device, k.process, k.stream}, k);
-        for (const Copy& c : trace.copies) add({true, c.device, c.process, c.stream}, c);
-    }
+    Writer(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {}
 
     void write() {
-        std::set<int64_t> launching;  // processes
-        for (const auto& [row, events] : rows_)
-            if (std::get<0>(row)) launching.insert(std::get<2>(row));
+        constexpr int64_t kNoThread = -1;
+        // Rows by: is it a GPU, device or host process, process, stream or thread.
+        std::map<std::tuple<bool, int64_t, int64_t, int64_t>, std::vector<Event>> rows;
+        std::set<int64_t> launching;
+        const auto add = [&](bool is_gpu, int64_t owner, int64_t number, const auto& record) {
+            rows[{is_gpu, owner, record.process, number}].push_back(
+                {record.start_ns, record.end_ns, &record});
+            origin_ns_ = std::min(origin_ns_, record.start_ns);
+            if (is_gpu) launching.insert(record.process);
+        };
+        for (const ApiCall& c : trace_.api_calls) add(false, c.process, c.thread, c);
+        for (const Range& r : trace_.ranges)
+            add(false, r.process, r.crosses_threads ? kNoThread : r.thread, r);
+        for (const Kernel& k : trace_.kernels) add(true, k.device, k.stream, k);
+        for (const Copy& c : trace_.copies) add(true, c.device, c.stream, c);
+
         out_ << R"({"displayTimeUnit":"ns","traceEvents":[)";
-        std::set<std::pair<bool, int64_t>> owners;  // GPUs and host processes, numbered as they come
-        for (auto& [row, events] : rows_) {
-            const auto& [on_gpu, owner, process, number] = row;
-            const bool is_new = owners.insert({on_gpu, owner}).second;
+        std::set<std::pair<bool, int64_t>> owners;
+        for (auto& [row, events] : rows) {
+            const auto& [is_gpu, owner, process, number] = row;
+            const bool is_new = owners.insert({is_gpu, owner}).second;
             const int id = static_cast<int>(owners.size());
             const std::string host = std::to_string(process_number(process));
-            if (is_new) put_name("process", {id, 0}, on_gpu ? gpu_name(owner) : "host process " + host);
-            const std::string name =
-                on_gpu ? fmt::format("stream {}{}", number, launching.size() < 2 ? "" : " of " + host)
-                : number == kNoThread ? "NVTX ranges across threads"
-                                      : thread_name(process, number);
-            write_row(events, name, id, on_gpu ? lanes_apart : lanes_nested);
+            if (is_new) put_name("process", {id, 0}, is_gpu ? gpu_name(owner) : "host process " + host);
+            const std::string stream =
+                fmt::format("stream {}{}", number, launching.size() < 2 ? "" : " of " + host);
+            const std::string thread =
+                number == kNoThread ? "NVTX ranges across threads" : thread_name(process, number);
+            write_row(events, is_gpu ? stream : thread, id, is_gpu ? lanes_apart : lanes_nested);
         }
         out_ << "\n]}\n";
     }
 
   private:
-    void add(const Row& row, const auto& record) {
-        rows_[row].push_back({record.start_ns, record.end_ns, &record});
-        origin_ns_ = std::min(origin_ns_, record.start_ns);
-    }
-
     void put(Json event, Track track) {
         event["pid"] = track.process;
         event["tid"] = track.thread;
@@ -102,37 +99,29 @@ class Writer {
             put_name("thread", {process, thread},
                      thread == first ? name : fmt::format("{} ({})", name, thread - first + 1));
         for (std::size_t i = 0; i < events.size(); ++i)
-            std::visit(
-                [&](const auto* record) {
-                    put_event(*record, {process, first + lanes[i]});
-                },
-                events[i].record);
+            std::visit([&](const auto* r) { put_event(*r, {process, first + lanes[i]}); }, events[i].record);
     }
 
-    /// A time since the first event, in the format's unit.
-    [[nodiscard]] double us_at(int64_t ns) const { return static_cast<double>(ns - origin_ns_) / 1000; }
+    /// The format's unit.
+    [[nodiscard]] static double us(int64_t ns) { return static_cast<double>(ns) / 1000; }
 
-    void put_box(const char* category, const std::string& name, const auto& record, const Json& args,
-                 Track track) {
-        put({{"ph", "X"},
-             {"cat", category},
-             {"name", name},
-             {"args", args},
-             {"ts", us_at(record.start_ns)},
-             {"dur", static_cast<double>(record.end_ns - record.start_ns) / 1000}},
-            track);
+    void put_box(const char* category, const std::string& name, const auto& record, Json args, Track track) {
+        Json box{{"ph", "X"}, {"cat", category}, {"name", name}, {"args", std::move(args)}};
+        box["ts"] = us(record.start_ns - origin_ns_);
+        box["dur"] = us(record.end_ns - record.start_ns);
+        put(std::move(box), track);
     }
 
     /// An arrow from the call that launched this work.
     void put_arrow(const auto& work, Track track) {
         if (work.call < 0) return;
-        const auto call = work.call;
+        const auto call = static_cast<std::size_t>(work.call);
         Json arrow{{"ph", "s"}, {"name", "launch"}, {"cat", "launch"}, {"id", ++arrows_}};
-        arrow["ts"] = us_at(trace_.api_calls[call].start_ns);
+        arrow["ts"] = us(trace_.api_calls[call].start_ns - origin_ns_);
         put(arrow, track_of_call_[call]);
         arrow["ph"] = "f";
         arrow["bp"] = "e";
-        arrow["ts"] = us_at(work.start_ns);
+        arrow["ts"] = us(work.start_ns - origin_ns_);
         put(arrow, track);
     }
 
@@ -143,27 +132,21 @@ class Writer {
     }
     void put_event(const Copy& c, Track track) {
         const std::string direction = to_string(c.direction);
+        Json args{{"bytes", c.bytes}, {"direction", direction}, {"from", c.from}, {"to", c.to}};
+        args.update({{"stream", c.stream}, {"correlation", c.correlation}});
         const bool is_set = c.direction == Direction::set;
-        put_box(is_set ? "set" : "copy", is_set ? "memory set" : "copy " + direction, c,
-                {{"bytes", c.bytes},
-                 {"direction", direction},
-                 {"from", c.from},
-                 {"to", c.to},
-                 {"stream", c.stream},
-                 {"correlation", c.correlation}},
-                track);
+        put_box(is_set ? "set" : "copy", is_set ? "memory set" : "copy " + direction, c, args, track);
         put_arrow(c, track);
     }
     void put_event(const ApiCall& c, Track track) {
         put_box("api", trace_.name_of(c.name), c, {{"correlation", c.correlation}, {"result", c.result}},
                 track);
-        track_of_call_[&c - trace_.api_calls.data()] = track;
+        track_of_call_[static_cast<std::size_t>(&c - trace_.api_calls.data())] = track;
     }
     void put_event(const Range& r, Track track) { put_box("nvtx", r.name, r, {{"domain", r.domain}}, track); }
 
     const Trace& trace_;
     std::ostream& out_;
-    std::map<Row, std::vector<Event>> rows_;
     int64_t origin_ns_ = std::numeric_limits<int64_t>::max();
     const char* separator_ = "\n";
     int threads_ = 0, arrows_ = 0;

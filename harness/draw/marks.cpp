@@ -52,7 +52,7 @@ class ThinBoxes {
         const auto most = std::max_element(undrawn_ns_.begin(), undrawn_ns_.end());
         piece_.paint = Paint(most - undrawn_ns_.begin());
         *most -= std::max(piece_.boxes_ns, piece_.boxes);
-        const double ns = (piece_.end_ns - piece_.begin_ns);
+        const double ns = piece_.end_ns - piece_.begin_ns;
         if (piece_.boxes > 1 && ns > 0)
             piece_.coverage = std::clamp(std::round(4.0 * covered_ns_ / ns), 1.0, 4.0) / 4;
         if (joins_ && marks_.back().paint == piece_.paint && marks_.back().coverage == piece_.coverage)
@@ -99,7 +99,7 @@ std::vector<Mark> marks_of(const std::vector<const Box*>& lane, double thin_ns) 
     std::vector<Mark> wide;
     int64_t last_end_ns = 0;
     for (const Box* const box : lane) {
-        const double ns = (box->end_ns - box->begin_ns);
+        const double ns = box->end_ns - box->begin_ns;
         if ((box->begin_ns - last_end_ns) >= thin_ns) thin.gap();
         last_end_ns = box->end_ns;
         if (ns < thin_ns) {

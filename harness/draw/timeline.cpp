@@ -156,7 +156,7 @@ Box copy_box(const View& view, const Copy& copy) {
     const std::string what =
         copy.direction == Direction::set ? "memory set" : fmt::format("copy {}", to_string(copy.direction));
     const std::string kinds = copy.from.empty() ? "" : fmt::format(" ({} to {})", copy.from, copy.to);
-    const double ns = (copy.end_ns - copy.start_ns);
+    const double ns = copy.end_ns - copy.start_ns;
     const std::string rate = ns > 0 ? fmt::format(", {} GB/s", format_number(copy.bytes / ns, 3)) : "";
     box.hover = printable(fmt::format("{}{} {}, stream {}: {}{}", what, kinds, box.name, copy.stream,
                                       view.when(copy.start_ns, copy.end_ns), rate));
