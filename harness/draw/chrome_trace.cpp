@@ -102,7 +102,7 @@ class Writer {
             std::visit([&](const auto* r) { put_event(*r, {process, first + lanes[i]}); }, events[i].record);
     }
 
-    /// The format's unit.
+    /// In µs, the unit of the format.
     [[nodiscard]] static double us(int64_t ns) { return static_cast<double>(ns) / 1000; }
 
     void put_box(const char* category, const std::string& name, const auto& record, Json args, Track track) {

@@ -41,7 +41,7 @@ const Look& look_of(Paint paint) {
 }
 
 std::vector<LegendEntry> legend_of(std::span<const Timeline> timelines) {
-    ByPaint<std::set<std::string_view>> names{};  // of boxes; one of a paint, but for kernels
+    ByPaint<std::set<std::string_view>> names{};  // of the kernels; "" for any other box
     for (const Timeline& timeline : timelines) {
         for (const TimelineRow& row : timeline.rows)
             for (const Box& box : row.boxes)

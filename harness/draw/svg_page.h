@@ -14,7 +14,7 @@ namespace lab {
 constexpr double kPageWidth = 960, kPageMargin = 16, kPageRight = 928;  ///< px; plots end at kPageRight
 constexpr double kTitleFont = 15, kNoteFont = 11;                       ///< px
 
-/// Attributes of text: what is read first, what stands in the second row, and what is read before all.
+/// Attributes of text.
 constexpr const char* kInk = "class=\"ink\" fill=\"#1f2328\"";
 constexpr const char* kNote = "class=\"note\" fill=\"#57606a\"";
 constexpr const char* kBold = "class=\"ink\" fill=\"#1f2328\" font-weight=\"bold\"";

@@ -94,9 +94,8 @@ class View {
         return call.end_ns > window.begin && call.start_ns < window.end;
     }
 
-    /// Does the host wait for the GPU in this call? By name and by what the copies did: the export's table of
-    /// synchronisations calls an event that a stream waits for, which holds up no one on the host, by the
-    /// same type as a wait of the host.
+    /// Does the host wait for the GPU in this call? By name and by what the copies did: in the export's
+    /// table of synchronisations, a stream that waits for an event has the same type as a host that waits.
     [[nodiscard]] bool waits(const ApiCall& call) const {
         const std::string& name = name_of(call.name);
         if (name.ends_with("Synchronize")) return true;
@@ -108,7 +107,7 @@ class View {
         return blocks || copy->from == "pageable" || copy->to == "pageable";
     }
 
-    /// The names of other calls of which all of one name take a noticeable part of the picture together.
+    /// The names of other calls that take a noticeable part of the picture, all calls of a name together.
     [[nodiscard]] std::set<std::string> long_calls() const {
         constexpr int64_t kNoticeablePart = 50;
         std::map<int64_t, int64_t> ns_of;  // by name

@@ -24,8 +24,7 @@ struct TimelineOptions {
     std::optional<int64_t> to_ns = {};    ///< and only up to here
 };
 
-/// What a box is painted as: the kernels that take most time have a paint for each name, the others share
-/// one.
+/// What a box is painted as. Each of the kernels that take most time has a paint; the others share one.
 enum class Paint {
     kernel_1,
     kernel_2,
@@ -81,17 +80,16 @@ struct Timeline {
     [[nodiscard]] int64_t span_ns() const { return end_ns - begin_ns; }
 };
 
-/// Rows from top to bottom: NVTX ranges by host thread, if asked for their projection on the GPU (from the
-/// first start to the last end of the work that was launched in them), host calls that wait for the GPU,
-/// other calls of which all of one name take a noticeable part of the window, streams with work, and for
-/// copies between host and device one row a direction. The window is the GPU work and the NVTX ranges, or
-/// with a range that range and the GPU work launched in it, or the part of either that is asked for; an
-/// unknown range, or a part that is empty, is an Error.
+/// Rows from top to bottom: NVTX ranges by host thread; with `projected`, the ranges on the GPU, from the
+/// first start to the last end of the work launched in them; host calls that wait for the GPU; other calls
+/// that take a noticeable part of the window, all calls of a name together; streams with work; copies between
+/// host and device, one row a direction. The window spans the GPU work and the NVTX ranges; with a range,
+/// that range and the GPU work launched in it. An unknown range, or an empty part of the window, is an Error.
 ///
-/// A call waits for the GPU if it is a synchronisation, or a copy that had begun on the GPU before the call
-/// returned: a blocking one, or of pageable memory, for which an asynchronous call waits, too.
+/// A call waits for the GPU if it is a synchronisation, or a copy that began on the GPU before the call
+/// returned and either blocks or has pageable memory, for which asynchronous calls wait too.
 ///
-/// The kernels' own paints go by the time of all that have one name, most first.
+/// Kernels get their paints by the time of all kernels of a name, longest first.
 [[nodiscard]] Timeline build_timeline(const Trace& trace, const TimelineOptions& options);
 
 /// The timelines of several programs, for one picture: one name has one paint in all of them, and a call that

@@ -53,18 +53,6 @@ TEST_CASE("Each row shows what ran when") {
     CHECK(timeline_terminal(timeline_of({}), 80, false).find("No GPU work") != text.npos);
 }
 
-TEST_CASE("A part of the timeline counts on from the whole one's beginning") {
-    Trace trace;
-    add_kernel(trace, "k", 5 * kMs, 15 * kMs, 7);
-    add_kernel(trace, "k", 25 * kMs, 45 * kMs, 7);
-    TimelineOptions options;
-    options.from_ns = 10 * kMs, options.to_ns = 30 * kMs;
-    const std::string text = timeline_terminal(timeline_of(trace, options), 60, false);
-    CHECK(text.find("10 ms") != text.npos);
-    CHECK(text.find("25 ms") != text.npos);
-    CHECK(line_of(text, "stream 7") == times(25, "·") + "▒" + times(25, "█"));
-}
-
 TEST_CASE("A given scale sets the width, so that timelines can be compared") {
     const std::string text = timeline_terminal(sample(), 65, false, 20 * kMs);
     CHECK(line_of(text, "stream 13") == times(5, "→") + times(5, "█") + times(10, "·") + times(5, "←"));

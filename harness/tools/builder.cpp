@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::chrono::seconds kCompilerLimit{300};
 
-/// Does the linker say it? Of what it complains of, only the line behind the last one says "error".
+/// Is this a line of the linker? Its complaints do not say "error"; only the line after the last one does.
 bool is_of_linker(const std::string& line) {
     const std::string program = fs::path(line.substr(0, line.find(':'))).filename().string();
     return program == "ld" || program.starts_with("ld.") || program.ends_with("-ld");
 }
 
-/// A compiler's first complaints, or its linker's: the rest mostly follow from them.
+/// The first complaints of the compiler or the linker. The rest mostly follow from them.
 std::string first_errors(const std::string& text) {
     constexpr std::size_t kMostLines = 20;
     const std::vector<std::string> lines = split(trim(text), '\n');
@@ -75,12 +75,12 @@ void compile(const Workspace& workspace, const Program& program, const std::stri
     fs::rename(part, target);
 }
 
-/// Does the source hold a library too, which the program opens at run time?
+/// Does the source also hold a library, which the program opens at run time?
 bool has_library(const fs::path& source) {
     return read_file(source).find("BUILD_LIBRARY") != std::string::npos;
 }
 
-/// Only what a CUDA program needs.
+/// The variables that a CUDA program needs, and no others.
 std::vector<std::string> clean_environment() {
     std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"};
     for (const char* name : {"LD_LIBRARY_PATH", "TMPDIR"})
@@ -119,7 +119,7 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     fs::create_directories(folder);
     const Lock lock(stamp);
     if (up_to_date()) return binary;  // another lab has just built it
-    fs::remove(stamp);                // no binary may bear the stamp of another, wherever this ends
+    fs::remove(stamp);                // if the build breaks off, the old stamp must not vouch for it
     if (has_library(workspace.source_of(program)))
         compile(workspace, program, arch, library_of(binary), true, announce);
     compile(workspace, program, arch, binary, false, announce);

@@ -11,7 +11,7 @@ namespace lab {
 
 namespace {
 
-/// A name as an SQL identifier, whatever it holds.
+/// A name as an SQL identifier. It may hold any characters.
 std::string quoted(const std::string& name) {
     std::string identifier = "\"";
     for (const char c : name) identifier += c == '"' ? std::string("\"\"") : std::string(1, c);

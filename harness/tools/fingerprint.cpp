@@ -52,7 +52,7 @@ class Lexer {
         return found == std::string_view::npos ? text_.size() : found + word.size();
     }
 
-    /// Moves behind a space, a comment or a continued line; false where none begins.
+    /// Moves past a space, a comment or a continued line; false if none begins here.
     bool skip_layout() {
         if (follows("//"))
             skip_line_comment();
@@ -168,8 +168,8 @@ std::string longest_literal_piece(const std::string& text) {
     return longest;
 }
 
-/// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv). It tells versions apart and protects from
-/// nobody.
+/// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv). It tells versions apart; it is no
+/// protection against forgery.
 void add_to_hash(uint64_t& hash, std::string_view text) {
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
     hash *= 0x100000001b3ULL;  // a byte of 0 ends each text

@@ -1,4 +1,4 @@
-// Does evidence still speak of today's program? A hash of all that decides what the tools can see of it.
+// Does evidence still describe today's program? A hash of everything that the tools can see of a program.
 //
 // Comments and layout are left out, since no tool sees them. So are messages that the recorded run did not
 // print. A message is a text in quotes with a space in it, so it names no option, file or range, and with no
@@ -18,15 +18,15 @@ namespace lab {
 [[nodiscard]] std::vector<std::string> tokens_of_program(const std::filesystem::path& source,
                                                          const std::filesystem::path& root);
 
-/// The same of a text, without what it includes.
+/// The tokens of a text, without the files that it includes.
 [[nodiscard]] std::vector<std::string> tokens_of(const std::string& text);
 
-/// The messages among the texts in quotes that a run did not print, by number: "3 7 8", as PROVENANCE keeps
-/// them. `seen`: all that the tools and the program wrote in that run.
+/// The messages that a run did not print, as PROVENANCE keeps them: "3 7 8", counting all texts in quotes
+/// from 0. `seen` is everything that the tools and the program wrote in that run.
 [[nodiscard]] std::string silent_messages(const std::vector<std::string>& tokens, const std::string& seen);
 
-/// 16 hex digits over the tokens, with these messages left out, and over `build`: flags, arguments, and what
-/// the tools are asked.
+/// 16 hex digits that stand for the tokens, without these messages, and for `build`: the flags, the arguments
+/// and the tools' options.
 [[nodiscard]] std::string fingerprint(const std::vector<std::string>& tokens, const std::string& build,
                                       const std::string& silent = "");
 

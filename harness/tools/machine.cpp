@@ -45,12 +45,12 @@ std::vector<fs::path> toolkits() {
     return folders;
 }
 
-/// Where a tool of the toolkit is, and what else is in the folders of NVIDIA's, a toolkit's or the
-/// distribution's installations of a product, such as "nsight-compute".
+/// Where a tool lies in each toolkit.
 std::vector<fs::path> in_toolkit(const std::string& tool) {
     return below(toolkits(), {"bin/" + tool, tool + "/" + tool});
 }
 
+/// Files of a product such as "nsight-compute", as NVIDIA, a toolkit and the distribution install it.
 std::vector<fs::path> in_product(const std::string& product, const std::vector<std::string>& inside) {
     std::vector<fs::path> folders = newest_first("/opt/nvidia/" + product);
     append(folders, newest_first("/opt/nvidia/" + product + "-cli"));

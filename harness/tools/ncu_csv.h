@@ -18,13 +18,12 @@ struct NcuMetric {
     [[nodiscard]] std::optional<double> number() const;
 };
 
-/// What becomes of a wanted metric that ncu has no value for, or no column.
+/// What to do about a wanted metric for which ncu has no column or no value.
 enum class Absent { is_an_error, is_kept };
 
-/// The rows of the table, wherever it begins: the program's own output and ncu's `==PROF==` lines before and
-/// between are passed over, and so is the row of units. Only columns in `metrics` are kept (all of them if it
-/// is empty). An Error if there is no table or no row; and if a wanted metric is missing or ncu shows `n/a`
-/// for it, unless that is kept, as `n/a`.
+/// The rows of the table. The program's own output and ncu's `==PROF==` lines may stand before the table and
+/// between its rows. `metrics` are the wanted columns; none means all. An Error if there is no table or no
+/// row, and for a wanted metric that is absent, unless that is kept, as `n/a`.
 [[nodiscard]] std::vector<NcuMetric> parse_ncu_csv(std::string_view text,
                                                    const std::vector<std::string>& metrics,
                                                    Absent absent = Absent::is_an_error);

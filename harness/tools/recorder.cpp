@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kProgramLimit{60}, kToolLimit{300};
 constexpr int kSanitizerFoundErrors = 86;
-constexpr std::size_t kMostKept = std::size_t{16} << 20;  ///< bytes of output; evidence takes up to 64 MiB
+constexpr std::size_t kMostKept = std::size_t{16} << 20;  ///< bytes of the program's output
 
 std::string last_lines(const std::string& text, std::size_t count) {
     std::vector<std::string> lines = split(trim(text), '\n');
@@ -123,7 +123,7 @@ void tool_step(const char* tool, const Program& program, const std::function<voi
     }
 }
 
-/// The GPU whose kernels a report holds, where it names several: the driver's first need not be the one.
+/// The GPU that ran the kernels, if the report names several. It need not be the driver's first.
 std::string gpu_of_kernels(const Trace& trace) {
     if (trace.gpus.size() < 2 || trace.kernels.empty()) return "";
     for (const Gpu& one : trace.gpus)
@@ -131,7 +131,7 @@ std::string gpu_of_kernels(const Trace& trace) {
     return "";
 }
 
-/// All tools that findings need, at once: times mean nothing under the sanitizer.
+/// Runs all tools that findings need at once, since times mean nothing under the sanitizer.
 void run_sanitizers(const Program& program, const fs::path& binary, const Announce& announce,
                     RunRecord& record) {
     const std::vector<std::string>& tools = program.sanitizers;
@@ -143,7 +143,7 @@ void run_sanitizers(const Program& program, const fs::path& binary, const Announ
     });
 }
 
-/// All that the tools and the program wrote; names of kernels and NVTX ranges are in the trace.
+/// Everything that the tools and the program wrote, with the names of kernels and NVTX ranges in the trace.
 std::string seen_in(const RunRecord& record, const std::optional<Evidence>& trace) {
     std::string seen = record.out;
     for (const auto& [tool, reports] : record.sanitizer)

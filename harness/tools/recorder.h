@@ -18,9 +18,8 @@ struct RecordOptions {
 };
 
 /// Runs a built program by itself, then under nsys, and under ncu and compute-sanitizer where its findings
-/// need them. What is not installed is left out, and the evidence says so by not having it. An Error says
-/// which step failed and how. A further recording is one of nsys alone, or of the program with other
-/// arguments.
+/// need them. A tool that is not installed is left out, and the evidence then has nothing of it. An Error
+/// says which step failed and how. A further recording runs nsys alone, or the program with other arguments.
 [[nodiscard]] RunRecord record_program(const Workspace& workspace, const Program& program,
                                        const std::filesystem::path& binary, const RecordOptions& options,
                                        const Announce& announce);

@@ -24,7 +24,7 @@ std::optional<std::string_view> after(std::string_view text, std::string_view ma
 }
 
 /// The number that `text` begins with, with or without commas between thousands; 0 if there is none. Of a
-/// number larger than any tool prints, only the first digits are read, so that sums of such numbers fit too.
+/// number larger than any tool prints only the first digits are read, so that sums still fit in 64 bits.
 int64_t leading_integer(std::string_view text) {
     constexpr int64_t kTooMany = INT64_MAX / 1000;
     int64_t value = 0;
@@ -155,7 +155,7 @@ void add_frame(std::string_view line, SanitizerReport& report) {
     report.frames.push_back(std::move(frame));
 }
 
-/// An Error for a line by which the tool says that its output is worth nothing.
+/// Throws if the tool says in this line that its output proves nothing.
 void refuse(std::string_view line) {
     if (line.find("terminated before first instrumented API call") != kNowhere)
         throw Error(
@@ -218,7 +218,7 @@ SanitizerOutput parse_sanitizer_output(std::string_view text) {
             "compute-sanitizer's output has no summary line, so it is not whole; was the tool killed?");
     const int64_t unknown = output.errors - static_cast<int64_t>(reports.size()) - not_printed;
     output.reports = distinct(std::move(reports));
-    if (unknown > 0) {  // of a kind whose headline is not known here
+    if (unknown > 0) {  // their headlines are not known here
         SanitizerReport& report = output.reports.emplace_back();
         report.kind = "Unknown", report.count = unknown;
     }

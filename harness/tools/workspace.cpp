@@ -45,7 +45,7 @@ void apply_patch(const fs::path& patch, const fs::path& base, const fs::path& to
     fs::rename(part, to);
 }
 
-/// What decides, beside the source, what the tools see.
+/// Everything beside the source that decides what the tools see.
 std::string build_text(const Workspace& workspace, const Program& program) {
     std::string text = join(workspace.common_flags(), " ") + " " + join(program.flags, " ") + " -- " +
                        join(program.arguments, " ");
