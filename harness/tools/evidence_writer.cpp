@@ -58,10 +58,8 @@ void copy_strings(const Database& database) {
 /// Keeps samples of the wanted GPU metrics, from the first kernel to the last. Sampling fills far more rows
 /// than a question needs.
 void copy_gpu_metrics(const Database& database, const std::vector<std::string>& wanted) {
-    if (wanted.empty() || !database.has_table("GPU_METRICS", "source") ||
-        !database.has_table("TARGET_INFO_GPU_METRICS", "source") ||
-        !database.has_table("CUPTI_ACTIVITY_KIND_KERNEL", "source"))
-        return;
+    for (const char* table : {"GPU_METRICS", "TARGET_INFO_GPU_METRICS", "CUPTI_ACTIVITY_KIND_KERNEL"})
+        if (wanted.empty() || !database.has_table(table, "source")) return;
     database.execute(
         "CREATE TABLE main.TARGET_INFO_GPU_METRICS (typeId INTEGER, metricId INTEGER, metricName TEXT);"
         "CREATE TABLE main.GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER)");
