@@ -182,9 +182,9 @@ std::pair<int, std::string> number_and_name(const fs::path& folder) {
     const char* const end = text.data() + std::min(bar, text.size());
     if (std::from_chars(text.data(), end, number).ptr != end || number < 1 || bar + 1 >= text.size())
         throw Error(
-            fmt::format("{}: the folder of an exercise is called by its number and its name, as in "
+            fmt::format("{}:1: the folder of an exercise is called by its number and its name, as in "
                         "4_missing_event",
-                        folder.string()));
+                        (folder / "case.toml").string()));
     return {number, text.substr(bar + 1)};
 }
 
