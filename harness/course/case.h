@@ -66,6 +66,7 @@ struct Case {
     std::string title;
     bool draft = false;  ///< not all of it has been recorded on a GPU, so what it says is not proven yet
     std::optional<std::string> range;  ///< the NVTX range that pictures show; the whole capture if none
+    std::string range_where;           ///< "ch05_streams/case.toml:1"
     std::string with;                  ///< SQL in front of each of its questions: "WITH name AS (...)"
     std::vector<Program> programs;     ///< the faulty one and the right one; of a single case, one
     std::vector<Finding> findings;     ///< the program's own answer first, what is shown last

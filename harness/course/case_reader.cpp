@@ -400,6 +400,7 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     if (result.kind != CaseKind::pair) result.title = toml.text("title");
     result.draft = toml.flag_or("draft", false);
     result.range = toml.text_if("range");
+    result.range_where = toml.where("range");
     result.with = toml.text_or("with", "");
     const std::vector<std::string> sides = sides_of(result.kind);
     add_programs(result, read_program_facts(toml), root);

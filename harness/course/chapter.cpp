@@ -65,6 +65,19 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     return question;
 }
 
+/// A point that is held against a roof that no program measures could never be drawn.
+void check_roofs(const Chapter& chapter) {
+    const Case* const roofs = chapter.measures_roofs();
+    const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    for (const Case* each : chapter.cases())
+        for (const PointQuery& points : each->points)
+            if (!roofs || !has(roofs->bandwidths, points.bandwidth) || !has(roofs->computes, points.compute))
+                throw Error(fmt::format("{}: no program of the chapter measures both roofs, '{}' and '{}'",
+                                        points.where, points.bandwidth, points.compute));
+}
+
 }  // namespace
 
 const Case* Chapter::exercise(const std::string& name) const {
@@ -131,6 +144,7 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
         add_exercise(chapter.exercises, read_case(root, folder, each));
     std::sort(chapter.exercises.begin(), chapter.exercises.end(),
               [](const Case& a, const Case& b) { return a.number < b.number; });
+    check_roofs(chapter);
     std::set<std::string> questions;
     for (TomlReader& block : toml.tables("quiz")) {
         chapter.quiz.push_back(read_question(block, chapter));

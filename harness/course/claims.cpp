@@ -13,6 +13,7 @@
 #include "course/case_evidence.h"
 #include "course/quiz.h"
 #include "course/roofline_evidence.h"
+#include "evidence/launches.h"
 
 namespace lab {
 
@@ -37,6 +38,14 @@ Claim with_verdict(Claim claim, bool holds, const std::string& why) {
     claim.verdict = holds ? Verdict::pass : Verdict::fail;
     if (!holds) claim.why = why;
     return claim;
+}
+
+/// A range that no run has would leave pictures empty, even where no finding is narrowed to it.
+void check_range(const Case& of, const Evidence& evidence) {
+    if (!of.range || !evidence.has_trace()) return;
+    const std::vector<Range>& ranges = evidence.trace().ranges;
+    if (std::none_of(ranges.begin(), ranges.end(), [&](const Range& r) { return r.name == *of.range; }))
+        throw Error(of.range_where + ": " + no_such_range(evidence.trace(), *of.range), kFindingFailed);
 }
 
 void judge_findings(const Case& of, const std::vector<const Evidence*>& evidence, const AddClaim& add) {
@@ -131,6 +140,7 @@ void check_files(const Course& course, const Case& of, const AddClaim& add) {
 
 EvidenceOf recorded_evidence(const Course& course, bool stale_fails) {
     return [&course, stale_fails](const Case& of, const Program& program) {
+        (void)course.source_of(program);  // a patch that does not apply fails, recorded or not
         if (!is_recorded(course, {program}))
             throw Error(fmt::format("{} is not recorded{}. On a machine with a GPU: ./lab record",
                                     program.file.string(), of.draft ? " yet, as its case is a draft" : ""),
@@ -152,6 +162,7 @@ void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim&
         for (const Program& program : of.programs) evidence.push_back(evidence_of(of, program));
         std::vector<const Evidence*> pointers;
         for (const Evidence& side : evidence) pointers.push_back(&side);
+        for (const Evidence& side : evidence) check_range(of, side);
         judge_findings(of, pointers, add);
         if (of.kind == CaseKind::exercise) judge_starter(of, evidence[0], add);
     });
@@ -162,7 +173,9 @@ void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim&
                           "is rejected for " + join(wrong.fails, ", "),
                           "",
                           Verdict::not_run,
-                          ""};
+                          "",
+                          false,
+                          wrong.program.file.string() + ":1"};
         attempt(about, add, [&] { judge_wrong_answer(of, wrong, evidence_of, first, about, add); });
     }
 }

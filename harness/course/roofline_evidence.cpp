@@ -41,7 +41,11 @@ std::vector<MeasuredRoof> read_roofs(const Evidence& evidence, const std::vector
 /// there is nothing to draw then, and that must not pass for a picture.
 std::vector<MeasuredPoint> read_points(const Evidence& evidence, const PointQuery& points) {
     std::optional<Capture::Narrowed> narrowed;
-    if (evidence.has_trace()) narrowed.emplace(evidence.capture(), points.query.range);
+    try {
+        if (evidence.has_trace()) narrowed.emplace(evidence.capture(), points.query.range);
+    } catch (const Error& problem) {
+        throw Error(points.where + ": " + problem.what(), kFindingFailed);
+    }
     Statement row = evidence.database().prepare(points.query.sql);
     if (row.columns() != 4)
         throw Error(fmt::format("{}: the query has {} columns; a point is name, FLOP, bytes and seconds",

@@ -30,6 +30,7 @@ inline void write_run(const MadeRun& made, const fs::path& path, Provenance prov
     if (traced) {
         HandMadeExport trace(exported);
         trace.add(HandMadeExport::RangeRow{.start = 0, .end = 1000, .name = made.range});
+        trace.add(HandMadeExport::CallRow{.start = 1, .end = 2, .correlation = 0});
         for (int i = 0; i < made.kernels; ++i)
             trace.launch(10 + 2 * i, {.start = 100 + 20 * i,
                                       .end = 110 + 20 * i,
