@@ -1,8 +1,8 @@
 #include "course/quiz.h"
 
-#include <doctest/doctest.h>
-
 #include "core/error.h"
+#include "course/case_evidence.h"
+#include "made_course.h"
 
 using namespace lab;
 
@@ -61,6 +61,27 @@ TEST_CASE("quiz: a choice is given by its letter") {
         CHECK_THROWS_WITH_AS((void)parse_answer(question, text), doctest::Contains("a letter from a to c"),
                              Error);
     }
+}
+
+TEST_CASE("quiz: the learner's own run answers, unless it is of another program or cannot") {
+    const MadeCourse made;
+    made.record_all();
+    const Chapter chapter = made.read();
+    const Question& question = chapter.quiz[0];
+    const auto answer = [&] {
+        const QuizEvidence found = quiz_evidence(made.course, chapter, question);
+        return fmt::format("{} {}", found.live ? "live" : "recorded", right_answer(question, found.evidence));
+    };
+    CHECK(answer() == "recorded 2");
+    const Program solution = chapter.program_of(question);
+    const fs::path own = live_evidence_path(made.course, solution);
+    write_run({.kernels = 3}, own,
+              {{"fingerprint", made.course.fingerprint_of(solution)}, {"recording", ""}});
+    CHECK(answer() == "live 3");
+    write_run({.kernels = 3}, own, {{"fingerprint", made.course.fingerprint_of(solution)}}, false);
+    CHECK(answer() == "recorded 2");
+    write_run({.kernels = 3}, own, {{"fingerprint", "of another program"}});
+    CHECK(answer() == "recorded 2");
 }
 
 TEST_CASE("quiz: a tolerance is relative, and without one an answer is equal or wrong") {
