@@ -104,7 +104,9 @@ TEST_CASE("claims: a wrong answer that is not rejected for its reason is a faile
     // It fails, but for another reason than its own.
     made.record(made.wrong(0).program, {.kernels = 2, .exit_code = 1});
     CHECK(made.spoilt().verdict == Verdict::fail);
-    // An answer that was not run is not rejected either.
+    // A capture that is not whole rejects nothing.
+    made.record(made.wrong(0).program, {.kernels = 0, .whole = false});
+    CHECK(made.spoilt().verdict == Verdict::fail);
     made.record(made.wrong(0).program, {.kernels = 0, .exit_code = 1});
     CHECK(made.not_passed().empty());
 }
