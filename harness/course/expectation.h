@@ -6,8 +6,8 @@
 
 namespace lab {
 
-/// pass and fail speak of a value that was measured; inconclusive of one within the noise around the
-/// threshold, or of a capture that may not be whole; not_run of one never measured. Only pass is a pass.
+/// inconclusive: the value lies within the noise around the threshold, or the capture may not be whole.
+/// not_run: the value was never measured. Only pass is a pass.
 enum class Verdict { pass, fail, inconclusive, not_run };
 
 /// As in --json: "pass", "fail", "inconclusive", "not_run".
@@ -17,7 +17,7 @@ enum class Verdict { pass, fail, inconclusive, not_run };
 struct Expectation {
     std::string comparison;  ///< == != < <= > >=
     std::variant<double, std::string> threshold;
-    std::string text;  ///< as written in chapter.toml
+    std::string text;  ///< as written in case.toml
 
     /// An Error says what is wrong with the text.
     [[nodiscard]] static Expectation parse(const std::string& text);

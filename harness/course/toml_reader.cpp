@@ -36,16 +36,24 @@ const toml::node& TomlReader::node(const std::string& key, const char* type) {
     return *found;
 }
 
+template <class T>
+T TomlReader::value(const std::string& key, const char* type) {
+    const toml::node& found = node(key, type);
+    std::optional<T> value;
+    if constexpr (std::is_same_v<T, double>)
+        value = found.value<double>();  // 2 is a number as well
+    else
+        value = found.value_exact<T>();
+    if (!value) fail(fmt::format("'{}' must be {}", key, type), key);
+    return *value;
+}
+
 std::string TomlReader::text(const std::string& key) {
-    const auto value = node(key, "a text").value_exact<std::string>();
-    if (!value) fail(fmt::format("'{}' must be a text", key), key);
-    return trim(*value);
+    return trim(value<std::string>(key, "a text"));
 }
 
 int64_t TomlReader::integer(const std::string& key) {
-    const auto value = node(key, "a whole number").value_exact<int64_t>();
-    if (!value) fail(fmt::format("'{}' must be a whole number", key), key);
-    return *value;
+    return value<int64_t>(key, "a whole number");
 }
 
 std::vector<std::string> TomlReader::texts(const std::string& key) {
@@ -53,9 +61,9 @@ std::vector<std::string> TomlReader::texts(const std::string& key) {
     if (!array) fail(fmt::format("'{}' must be a list of texts", key), key);
     std::vector<std::string> values;
     for (const toml::node& element : *array) {
-        const auto value = element.value_exact<std::string>();
-        if (!value) fail(fmt::format("'{}' must hold texts only", key), key);
-        values.push_back(trim(*value));
+        const auto text = element.value_exact<std::string>();
+        if (!text) fail(fmt::format("'{}' must hold texts only", key), key);
+        values.push_back(trim(*text));
     }
     return values;
 }
@@ -69,17 +77,11 @@ std::optional<std::string> TomlReader::text_if(const std::string& key) {
 }
 
 bool TomlReader::flag_or(const std::string& key, bool fallback) {
-    if (!has(key)) return fallback;
-    const auto value = node(key, "true or false").value_exact<bool>();
-    if (!value) fail(fmt::format("'{}' must be true or false", key), key);
-    return *value;
+    return has(key) ? value<bool>(key, "true or false") : fallback;
 }
 
 double TomlReader::number_or(const std::string& key, double fallback) {
-    if (!has(key)) return fallback;
-    const auto value = node(key, "a number").value<double>();
-    if (!value) fail(fmt::format("'{}' must be a number", key), key);
-    return *value;
+    return has(key) ? value<double>(key, "a number") : fallback;
 }
 
 std::vector<std::string> TomlReader::texts_or_none(const std::string& key) {
