@@ -19,9 +19,12 @@
 
 namespace lab {
 
-/// What is expected of one program's value, divided by the other's, when both were recorded in one go.
+/// The programs of a case by index: buggy and fixed, or starter and solution. A single program is the first.
+inline constexpr std::size_t kFaulty = 0, kRight = 1;
+
+/// What is expected of one program's value divided by the other's, where both were recorded in one go.
 struct Quotient {
-    std::size_t over = 0;  ///< which side's value is the divisor
+    std::size_t divisor = kFaulty;
     Expectation expected;
 };
 

@@ -148,9 +148,9 @@ class FindingReader {
 
     /// "fixed_over_buggy" or "buggy_over_fixed", if the finding compares the two programs.
     std::optional<Quotient> read_quotient(TomlReader& block) const {
-        for (std::size_t over = 0; sides_.size() == 2 && over < 2; ++over) {
-            const std::string key = fmt::format("{}_over_{}", sides_[1 - over], sides_[over]);
-            if (block.has(key)) return Quotient{over, read_expectation(block, key)};
+        for (std::size_t divisor = 0; sides_.size() == 2 && divisor < 2; ++divisor) {
+            const std::string key = fmt::format("{}_over_{}", sides_[1 - divisor], sides_[divisor]);
+            if (block.has(key)) return Quotient{divisor, read_expectation(block, key)};
         }
         return std::nullopt;
     }
@@ -365,7 +365,7 @@ std::vector<std::string> Case::recordings_in_use() const {
 }
 
 std::string Case::text_of(const Quotient& quotient) const {
-    return fmt::format("{} / {} {}", programs[1 - quotient.over].name, programs[quotient.over].name,
+    return fmt::format("{} / {} {}", programs[1 - quotient.divisor].name, programs[quotient.divisor].name,
                        quotient.expected.text);
 }
 

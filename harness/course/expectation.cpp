@@ -11,7 +11,7 @@
 namespace lab {
 
 const char* to_string(Verdict verdict) {
-    constexpr const char* kWords[] = {"pass", "fail", "inconclusive", "not_run"};
+    constexpr const char* kWords[] = {"pass", "not_run", "inconclusive", "fail"};
     return kWords[static_cast<std::size_t>(verdict)];
 }
 

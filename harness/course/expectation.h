@@ -7,8 +7,8 @@
 namespace lab {
 
 /// inconclusive: the value lies within the noise around the threshold, or the capture may not be whole.
-/// not_run: the value was never measured. Only pass is a pass.
-enum class Verdict { pass, fail, inconclusive, not_run };
+/// not_run: the value was never measured. The worst comes last.
+enum class Verdict { pass, not_run, inconclusive, fail };
 
 /// As in --json: "pass", "fail", "inconclusive", "not_run".
 [[nodiscard]] const char* to_string(Verdict verdict);

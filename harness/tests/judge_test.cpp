@@ -41,6 +41,12 @@ Case pair(std::vector<Finding> findings) {
     return both;
 }
 
+std::vector<FindingRow> judged(const Case& both, const MadeRun& buggy, const MadeRun& fixed) {
+    std::vector<Evidence> evidence;
+    evidence.push_back(run(buggy)), evidence.push_back(run(fixed));
+    return judge_case(both, evidence);
+}
+
 }  // namespace
 
 TEST_CASE("judge: a value passes, fails or is too near to tell, and why says what was found") {
@@ -85,27 +91,27 @@ TEST_CASE("judge: what is shown needs a value, unless it says that it may be mis
 
 TEST_CASE("judge: both halves of a finding are judged, each program by its own expectation") {
     const Case both = pair({asks(kKernels, "== 1", "== 4"), shows(kKernels)});
-    const Evidence buggy = run({}), fixed = run({.kernels = 4});
-    const std::vector<FindingRow> rows = judge_case(both, {&buggy, &fixed});
+    const MadeRun one{}, four{.kernels = 4};
+    const std::vector<FindingRow> rows = judged(both, one, four);
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].verdict == Verdict::pass);
     CHECK(rows[0].why(both.programs).empty());
     CHECK(rows[1].sides[1].measured.text() == "4");
     // One half that fails is enough, whichever it is.
-    CHECK(judge_case(both, {&buggy, &buggy})[0].verdict == Verdict::fail);
-    CHECK(judge_case(both, {&fixed, &fixed})[0].verdict == Verdict::fail);
-    const FindingRow neither = judge_case(both, {&fixed, &buggy})[0];
+    CHECK(judged(both, one, one)[0].verdict == Verdict::fail);
+    CHECK(judged(both, four, four)[0].verdict == Verdict::fail);
+    const FindingRow neither = judged(both, four, one)[0];
     CHECK(neither.why(both.programs) == "buggy: expected == 1, found 4; fixed: expected == 4, found 1");
 }
 
 TEST_CASE("judge: two programs compared, with a margin around the quotient") {
-    const auto quotient = [](const std::string& expected, const Evidence& buggy, const Evidence& fixed) {
+    const auto quotient = [](const std::string& expected, const MadeRun& buggy, const MadeRun& fixed) {
         Finding finding = asks(kKernels, "== 0", "== 0", 0.1);
         finding.expect = {};
-        finding.quotient = Quotient{0, Expectation::parse(expected)};
-        return *judge_case(pair({finding}), {&buggy, &fixed})[0].quotient;
+        finding.quotient = Quotient{kFaulty, Expectation::parse(expected)};
+        return *judged(pair({finding}), buggy, fixed)[0].quotient;
     };
-    const Evidence none = run({.kernels = 0}), one = run({}), four = run({.kernels = 4});
+    const MadeRun none{.kernels = 0}, one{}, four{.kernels = 4};
     CHECK(quotient(">= 3", one, four).verdict == Verdict::pass);
     CHECK(quotient(">= 3", one, four).measured.text() == "4");
     CHECK(quotient(">= 4.2", one, four).verdict == Verdict::inconclusive);
@@ -153,7 +159,7 @@ TEST_CASE("judge: an answer is graded by what is expected of the right program")
     Finding compared = asks(kKernels, "== 0", "== 0", 0.1);
     compared.id = "faster";
     compared.expect = {};
-    compared.quotient = Quotient{0, Expectation::parse(">= 3")};
+    compared.quotient = Quotient{kFaulty, Expectation::parse(">= 3")};
     const Case both = pair({asks(kKernels, "== 1", "== 4"), compared, shows(kNull)});
     const Evidence one = run({}), four = run({.kernels = 4});
     CHECK(grade_answer(both, four, &one).verdict == Verdict::pass);  // what is shown does not count
