@@ -118,11 +118,11 @@ struct Case {
 
 class TomlReader;
 
-/// Reads `sql` or `metric`, and `range`: where it is missing, the case's own, if it narrows the question; ""
-/// is the whole capture. An Error names what cannot be asked.
+/// Reads `sql` or `metric`, and `range`. Without a range the case's own is taken, and "" is the whole
+/// capture. An Error says why a question cannot be asked.
 [[nodiscard]] Query read_query(TomlReader& toml, const Case& of, const std::string& recording);
 
-/// Which of the sides `side` says.
-[[nodiscard]] std::size_t read_side(TomlReader& toml, const std::vector<std::string>& sides);
+/// Reads `side`: which of the case's programs.
+[[nodiscard]] std::size_t read_side(TomlReader& toml, const Case& of);
 
 }  // namespace lab

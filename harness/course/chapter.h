@@ -50,8 +50,8 @@ struct Chapter {
     [[nodiscard]] int exercise_minutes() const;
 
     /// The case and the program whose evidence a question is about.
-    [[nodiscard]] const Case& case_of(const Question& asked) const;
-    [[nodiscard]] Program program_of(const Question& asked) const;
+    [[nodiscard]] const Case& case_of(const Question& q) const;
+    [[nodiscard]] Program program_of(const Question& q) const;
 };
 
 /// "ch05" of "ch05_streams".

@@ -188,7 +188,7 @@ TEST_CASE("case: a wrong answer is a patch that says what it fails, and why") {
 
     const std::string lost = MadeCourse::kExercise + "/wrong/lost.patch";
     fails(lost, 1, "fails: kernels", "fails: kernels, kernles", "there is no finding 'kernles'");
-    fails(lost, 1, "fails: kernels\n", "", "a patch begins with 'fails: FINDING, FINDING'");
+    fails(lost, 3, "fails: kernels\n", "", "a patch begins with 'fails: FINDING, FINDING'");
     fails(lost, 2, "why: It is\n", "", "a patch begins with");
     fails(lost, 4, "--- starter.cu", "--- other.cu", "a patch changes starter.cu or solution.cu");
 }
