@@ -249,12 +249,10 @@ CaseKind kind_of(const std::string& chapter, const fs::path& folder) {
 }
 
 void add_programs(Case& of, const Program& facts, const fs::path& root) {
-    std::vector<std::string> names = sides_of(of.kind);
-    if (of.kind == CaseKind::single) names = {of.name};
-    for (const std::string& name : names) {
+    for (const std::string& side : sides_of(of.kind)) {
         Program& program = of.programs.emplace_back(facts);
-        program.name = name;
-        program.file = of.folder / (name + ".cu");
+        program.name = of.kind == CaseKind::single ? of.name : side;
+        program.file = of.folder / (program.name + ".cu");
         program.evidence_folder = of.folder / "evidence";
         program.flags = lines_of_flags(root / of.folder / "nvcc.flags");
         if (!fs::exists(root / program.file))
@@ -279,9 +277,6 @@ Query read_query(TomlReader& toml, const Case& of, const std::string& recording)
     Query query{toml.text_or("sql", ""), toml.text_or("metric", ""), toml.text_if("range"), {}, {}};
     if (query.sql.empty() == query.metric.empty()) toml.fail("a question needs either 'sql' or 'metric'");
     if (query.metric.empty()) {
-        if (!of.with.empty())
-            query.sql = "WITH " + of.with +
-                        (query.sql.starts_with("WITH ") ? ", " + query.sql.substr(5) : " " + query.sql);
         try {
             query.needs = needs_of_sql(query.sql);
         } catch (const Error& problem) {
@@ -313,9 +308,9 @@ Needs Case::needs() const {
 }
 
 const Finding* Case::finding(const std::string& finding_id) const {
-    const auto at =
-        std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.id == finding_id; });
-    return at == findings.end() ? nullptr : &*at;
+    for (const Finding& finding : findings)
+        if (finding.id == finding_id) return &finding;
+    return nullptr;
 }
 
 std::string Case::said_by(const Finding& finding) const {
@@ -325,14 +320,13 @@ std::string Case::said_by(const Finding& finding) const {
 
 std::vector<std::string> Case::recordings_in_use() const {
     std::vector<std::string> lines;
-    for (const Recording& further : programs[0].further) {
-        const bool used = std::any_of(findings.begin(), findings.end(),
-                                      [&](const Finding& f) { return f.recording == further.name; });
-        if (!used || further.says.empty()) continue;
-        const std::string arguments =
-            further.arguments.empty() ? "" : fmt::format(" (`{}`)", join(further.arguments, " "));
-        lines.push_back(fmt::format("{}: {}{}", further.name, further.says, arguments));
-    }
+    for (const Recording& further : programs[0].further)
+        if (!further.says.empty() && std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+                return f.recording == further.name;
+            }))
+            lines.push_back(fmt::format(
+                "{}: {}{}", further.name, further.says,
+                further.arguments.empty() ? "" : fmt::format(" (`{}`)", join(further.arguments, " "))));
     return lines;
 }
 
@@ -373,7 +367,6 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.draft = toml.flag_or("draft", false);
     result.range = toml.text_if("range");
     result.range_where = toml.where("range");
-    result.with = toml.text_or("with", "");
     add_programs(result, read_program_facts(toml), root);
     if (result.kind == CaseKind::exercise) read_exercise_facts(toml, result);
     result.first_reports = read_sanitizers(toml, sides_of(result.kind)[kFaulty] + "_reports");

@@ -18,7 +18,7 @@ namespace lab {
 
 namespace {
 
-constexpr std::size_t kMostChangedLines = 60;
+constexpr std::ptrdiff_t kMostChangedLines = 60;
 constexpr std::uintmax_t kMostBytes = 1'500'000;  ///< of one evidence file: room for 10,000 copies
 
 Claim not_judged(Claim::Kind kind, std::string subject, std::string what, std::string where = "") {
@@ -83,23 +83,18 @@ std::vector<std::string> missed_by(const WrongAnswer& wrong, const Grade& grade)
     return missed;
 }
 
-/// How many lines `diff` marks.
-std::size_t changed_lines(const fs::path& first, const fs::path& second) {
-    const Outcome outcome = run({.words = {"diff", first.string(), second.string()}});
-    const std::vector<std::string> lines = split(outcome.out, '\n');
-    return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-        return line.starts_with("<") || line.starts_with(">");
-    }));
-}
-
 void check_diff(const Course& course, const Case& of, const AddClaim& add) {
-    const fs::path first = of.programs[kFaulty].file, second = of.programs[kRight].file;
-    const std::size_t changed = changed_lines(course.root() / first, course.root() / second);
+    const std::string first = of.programs[kFaulty].file.string(), second = of.programs[kRight].file.string();
+    const std::vector<std::string> lines =
+        split(run({.words = {"diff", course.root() / first, course.root() / second}}).out, '\n');
+    const auto changed = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+        return line.starts_with("<") || line.starts_with(">");
+    });
     add_judged(add, not_judged(Claim::Kind::structure, of.id, "small difference"),
                changed > 0 && changed <= kMostChangedLines,
                fmt::format("diff {} {} has {} changed lines; the difference is the explanation, so it has "
                            "1 to {}",
-                           first.string(), second.string(), changed, kMostChangedLines));
+                           first, second, changed, kMostChangedLines));
 }
 
 /// Evidence that no program asks for stays behind when one is renamed or recorded for less.

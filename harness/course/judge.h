@@ -17,7 +17,7 @@ struct Judged {
     std::string why;  ///< for every verdict but pass: a sentence
 };
 
-/// A finding for each program that was judged. The verdict is the worst of them.
+/// A finding, judged for each program. The verdict is the worst of them.
 struct FindingRow {
     const Finding* finding = nullptr;
     std::vector<Judged> sides;

@@ -45,17 +45,14 @@ void Progress::add(Step step, const std::string& subject, const std::vector<std:
     const auto fail = [&](int reason) {
         throw Error(fmt::format("cannot write {}: {}", file_.string(), std::strerror(reason)));
     };
-    const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const int fd = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0) fail(errno);
     // A crash or an editor may have left the last line without its end: begin a new one.
     char last = '\n';
-    const int reader = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (reader >= 0 && ::lseek(reader, -1, SEEK_END) >= 0 && ::read(reader, &last, 1) == 1 && last != '\n')
-        line.insert(0, "\n");
-    if (reader >= 0) ::close(reader);
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    if (size > 0 && ::pread(fd, &last, 1, size - 1) == 1 && last != '\n') line.insert(0, "\n");
     const ssize_t written = ::write(fd, line.data(), line.size());
-    // A full disk takes only a part of the line.
-    const int reason = written < 0 ? errno : ENOSPC;
+    const int reason = written < 0 ? errno : ENOSPC;  // a full disk takes only a part of the line
     ::close(fd);
     if (written != static_cast<ssize_t>(line.size())) fail(reason);
 }

@@ -91,10 +91,10 @@ std::vector<std::string> TomlReader::texts_or_none(const std::string& key) {
 std::vector<TomlReader> TomlReader::tables(const std::string& key) {
     std::vector<TomlReader> readers;
     if (!has(key)) return readers;
-    const toml::array* array = node(key, "a list of tables").as_array();
-    if (!array) fail(fmt::format("'{}' must be written as [[{}]]", key, key), key);
+    const toml::array* const array = node(key, "a list of tables").as_array();
+    if (!array) fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
     for (const toml::node& element : *array) {
-        if (!element.is_table()) fail(fmt::format("'{}' must be written as [[{}]]", key, key), key);
+        if (!element.is_table()) fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
         readers.push_back(TomlReader(shown_, root_, element.as_table()));
     }
     return readers;
@@ -103,12 +103,12 @@ std::vector<TomlReader> TomlReader::tables(const std::string& key) {
 std::vector<std::pair<std::string, TomlReader>> TomlReader::named_tables(const std::string& key) {
     std::vector<std::pair<std::string, TomlReader>> readers;
     if (!has(key)) return readers;
-    const toml::table* table = node(key, "a table of tables").as_table();
-    if (!table) fail(fmt::format("'{}' must be written as [{}]", key, key), key);
+    const toml::table* const table = node(key, "a table of tables").as_table();
+    if (!table) fail(fmt::format("'{0}' must be written as [{0}]", key), key);
     for (const auto& [name, element] : *table) {
         if (!element.is_table())
-            fail(fmt::format("'{}' in [{}] must be a table: {} = {{ says = ..., sql = ... }}", name.str(),
-                             key, name.str()),
+            fail(fmt::format("'{0}' in [{1}] must be a table: {0} = {{ says = ..., sql = ... }}", name.str(),
+                             key),
                  key);
         readers.emplace_back(std::string(name.str()), TomlReader(shown_, root_, element.as_table()));
     }

@@ -15,11 +15,9 @@
 
 namespace lab {
 
-/// A table, and which of its keys were read.
 class TomlReader {
   public:
-    /// Parses a file; an Error names the file, the line and what is wrong there. `shown` is its name in
-    /// errors.
+    /// Parses a file. `shown` is its name in errors, which say file and line.
     [[nodiscard]] static TomlReader parse_file(const std::filesystem::path& path, const std::string& shown);
 
     [[nodiscard]] bool has(const std::string& key) const { return table_->contains(key); }
@@ -36,10 +34,10 @@ class TomlReader {
     [[nodiscard]] double number_or(const std::string& key, double fallback);
     [[nodiscard]] std::vector<std::string> texts_or_none(const std::string& key);
 
-    /// The tables of an array such as [[finding]]; none if it is absent.
+    /// The tables of [[key]]; none if it is absent.
     [[nodiscard]] std::vector<TomlReader> tables(const std::string& key);
 
-    /// The tables in a table such as [shown], by name, in the order of the file; none if it is absent.
+    /// The tables in [key] by name, in the order of the file; none if it is absent.
     [[nodiscard]] std::vector<std::pair<std::string, TomlReader>> named_tables(const std::string& key);
 
     /// An Error if a key was never read.
