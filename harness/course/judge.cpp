@@ -16,18 +16,15 @@ Judged missing(std::string why, Verdict verdict) {
     return {{std::nullopt, why, verdict != Verdict::not_run}, verdict, why};
 }
 
-std::string why_not(const Judged& judged, const Expectation& expected, const std::string& unit,
-                    double margin) {
-    const std::string in_unit = unit.empty() ? "" : " " + unit;
-    if (judged.verdict == Verdict::inconclusive)
-        return fmt::format("{}{} is within the noise (±{}%) around {}", judged.measured.text(), in_unit,
-                           format_number(margin * 100), expected.text);
-    return fmt::format("expected {}{}, found {}{}", expected.text, in_unit, judged.measured.text(), in_unit);
-}
-
 void judge_value(Judged& judged, const Expectation& expected, const std::string& unit, double margin) {
     judged.verdict = judge(*judged.measured.value, expected, margin);
-    if (judged.verdict != Verdict::pass) judged.why = why_not(judged, expected, unit, margin);
+    const std::string found = judged.measured.text() + (unit.empty() ? "" : " " + unit);
+    if (judged.verdict == Verdict::inconclusive)
+        judged.why = fmt::format("{} is within the noise (±{}%) around {}", found,
+                                 format_number(margin * 100), expected.text);
+    else if (judged.verdict == Verdict::fail)
+        judged.why =
+            fmt::format("expected {}{}, found {}", expected.text, unit.empty() ? "" : " " + unit, found);
 }
 
 /// Judges the quotient of what both programs measured. A side that could not be measured decides.

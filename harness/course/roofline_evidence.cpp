@@ -74,19 +74,17 @@ Evidence open_beside(const Evidence& roofs, const Course& course, const Program&
     return std::move(*evidence);
 }
 
-const MeasuredRoof& roof_called(const std::vector<MeasuredRoof>& roofs, const std::string& name) {
-    const auto at =
-        std::find_if(roofs.begin(), roofs.end(), [&](const MeasuredRoof& r) { return r.name == name; });
-    if (at == roofs.end() || !at->measured)
-        throw Error(fmt::format("no roof called '{}' is measured on this GPU", name), kFindingFailed);
-    return *at;
+double measured_roof(const std::vector<MeasuredRoof>& roofs, const std::string& name) {
+    for (const MeasuredRoof& roof : roofs)
+        if (roof.name == name && roof.measured) return *roof.measured;
+    throw Error(fmt::format("no roof called '{}' is measured on this GPU", name), kFindingFailed);
 }
 
 }  // namespace
 
 Limit RooflineEvidence::limit_of(const MeasuredPoint& point) const {
-    const double by_bandwidth = *roof_called(bandwidths, point.bandwidth).measured * point.flop_per_byte();
-    const double by_compute = *roof_called(computes, point.compute).measured;
+    const double by_bandwidth = measured_roof(bandwidths, point.bandwidth) * point.flop_per_byte();
+    const double by_compute = measured_roof(computes, point.compute);
     const double least = std::min(by_bandwidth, by_compute);
     return {least, point.flop_per_s() / least,
             (by_bandwidth < by_compute ? point.bandwidth : point.compute) + ", measured"};
@@ -100,18 +98,22 @@ RooflineEvidence collect_points(const Course& course, const Chapter& chapter, co
     result.label = source_label(roofs.provenance(), live);
     result.bandwidths = read_roofs(roofs, measures.bandwidths);
     result.computes = read_roofs(roofs, measures.computes);
-    for (const Case* each : chapter.cases()) {
-        if (!exercise.empty() && each->name != exercise) continue;
-        for (const PointQuery& query : each->points) try {
-                const Evidence evidence = open_beside(roofs, course, each->programs[query.side], live);
-                for (MeasuredPoint& point : read_points(evidence, query)) {
-                    (void)result.limit_of(point);  // an Error if its roofs are not there
-                    result.points.push_back(std::move(point));
-                }
+    const auto add = [&](const Program& program, const PointQuery& query) {
+        const Evidence evidence = open_beside(roofs, course, program, live);
+        for (MeasuredPoint& point : read_points(evidence, query)) {
+            (void)result.limit_of(point);  // an Error if its roofs are not measured
+            result.points.push_back(std::move(point));
+        }
+    };
+    for (const Case* each : chapter.cases())
+        for (const PointQuery& query : each->points) {
+            if (!exercise.empty() && each->name != exercise) continue;
+            try {
+                add(each->programs[query.side], query);
             } catch (const Error& problem) {
                 result.left_out.push_back(problem.what());
             }
-    }
+        }
     return result;
 }
 
