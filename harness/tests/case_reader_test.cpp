@@ -135,6 +135,7 @@ TEST_CASE("case: every name and number is there once") {
     fails(kCut, 7, "id = \"kernels\"", "id = \"answer\"", "a second finding is called 'answer'");
     fails(kCase, 11, "[[finding]]", "[[recording]]\nname = \"once\"\nnsys = [\"-d\"]\n\n[[finding]]",
           "a second recording is called 'once'");
+    fails(kCase, 6, "arguments = [\"--repetitions\", \"1\"]", "", "has neither 'nsys' nor 'arguments'");
     const std::string quiz = kMadeChapter + std::string(kMadeChapter).find("[[quiz]]");
     fails(kChapter, 16, quiz, quiz + "\n" + quiz, "a second question is called 'how_many'");
     const MadeCourse made;
@@ -163,15 +164,6 @@ TEST_CASE("case: what names something else names what there is") {
     fs::remove(made.root() / "ch01_made/fixed.cu");
     CHECK(fault_of([&] { return made.read(); }) ==
           "ch01_made/case.toml:1: the program ch01_made/fixed.cu is missing");
-}
-
-TEST_CASE("case: a further recording has its own options, arguments and evidence file") {
-    const std::vector<Program> all = all_recordings(MadeCourse().read().pair.programs[0]);
-    REQUIRE(all.size() == 2);
-    CHECK(all[1].evidence_name() == "buggy.once.sqlite");
-    CHECK(all[1].run_arguments() == std::vector<std::string>{"--count", "5", "--repetitions", "1"});
-    CHECK_FALSE(all[1].traced);
-    fails(kCase, 6, "arguments = [\"--repetitions\", \"1\"]", "", "has neither 'nsys' nor 'arguments'");
 }
 
 TEST_CASE("case: a wrong answer is a patch that says what it fails, and why") {

@@ -173,9 +173,6 @@ TEST_CASE("claims: two programs differ in few lines, and evidence belongs to a p
     for (int i = 0; i < 60; ++i) longer += fmt::format("// {}\n", i);
     made.write("ch01_made/fixed.cu", longer);  // comments make nothing stale
     CHECK(made.spoilt().what == "small difference");
-    made.write("ch01_made/fixed.cu", read_file(made.root() / "ch01_made/buggy.cu"));
-    made.record_all();
-    CHECK(made.spoilt().what == "small difference");
 }
 
 TEST_CASE("claims: a point of a roofline has its roofs, its range and something to draw") {
@@ -193,25 +190,22 @@ sql = "SELECT COUNT(*) FROM roofs"
 expect = "== 2"
 )");
     made.write("ch01_made/roofs/roofs.cu", "");
-    const std::string roof = R"({{"name": "{}", "measured": 10, "theoretical": 20, "unit": "FLOP/s"}})";
-    made.record(made.read().singles[0].programs[0],
-                {.printed = fmt::format("{{\"roofs\": [{}, {}]}}", fmt::format(fmt::runtime(roof), "DRAM"),
-                                        fmt::format(fmt::runtime(roof), "FMA"))});
-    const auto with_point = [&](const std::string& bandwidth, const std::string& sql,
-                                const std::string& more) {
-        made.write(kPair,
-                   kMadePair + fmt::format("\n[[point]]\nside = \"buggy\"\nbandwidth = \"{}\"\ncompute = "
-                                           "\"FMA\"\nsql = \"{}\"\n{}",
-                                           bandwidth, sql, more));
+    made.record(
+        made.read().singles[0].programs[0],
+        {.printed = R"({"roofs": [{"name": "DRAM", "measured": 10}, {"name": "FMA", "measured": 10}]})"});
+    const auto with_point = [&](const std::string& bandwidth, const std::string& sql) {
+        made.write(kPair, kMadePair + fmt::format("\n[[point]]\nside = \"buggy\"\nbandwidth = \"{}\"\n"
+                                                  "compute = \"FMA\"\nsql = \"SELECT 'a', 1, 2, {}\n",
+                                                  bandwidth, sql));
     };
-    with_point("DRAM", "SELECT 'a', 1, 2, 3", "");
+    with_point("DRAM", "3\"");
     CHECK(made.not_passed().empty());
-    with_point("DRAM", "SELECT 'a', 1, 2, 0", "");
+    with_point("DRAM", "0\"");
     CHECK(made.spoilt().why.starts_with("ch01_made/case.toml:21: the point 'a' has 1 FLOP"));
-    with_point("DRAM", "SELECT 'a', 1, 2, 3 WHERE 0", "");
+    with_point("DRAM", "3 WHERE 0\"");
     CHECK(has(made.spoilt().why, "the query has no row"));
-    with_point("DRAM", "SELECT 'a', 1, 2, 3", "range = \"steady\"\n");
+    with_point("DRAM", "3\"\nrange = \"steady\"");
     CHECK(made.spoilt().why.starts_with("ch01_made/case.toml:21: "));
-    with_point("L2", "SELECT 'a', 1, 2, 3", "");
+    with_point("L2", "3\"");
     CHECK(fault_of([&] { return made.read(); }).starts_with("ch01_made/case.toml:21: no program of the"));
 }

@@ -57,18 +57,6 @@ TEST_CASE("course: a wrong name gets the nearest right one, and the list") {
     made.refuses("1/\x1b[31m", "no exercise '[31m'");
 }
 
-TEST_CASE("course: recorded evidence is found in the folder of any GPU, or it is said how to record it") {
-    const MadeCourse made;
-    const Program program = made.read().pair.programs[1];
-    CHECK(has(fault_of([&] { return made.course.evidence_of(program); }), "./lab record"));
-    made.write("ch01_made/evidence/a100/buggy.sqlite", "");
-    made.write("ch01_made/evidence/h200/fixed.sqlite", "");
-    CHECK(made.course.evidence_of(program) == made.root() / "ch01_made/evidence/h200/fixed.sqlite");
-    CHECK(gpu_folder("NVIDIA H200") == "h200");
-    CHECK(gpu_folder("NVIDIA GeForce RTX 4090") == "rtx-4090");
-    CHECK(gpu_folder("../../etc") == "etc");
-}
-
 TEST_CASE("course: the repository is found from a folder inside it, and paths are shown from its root") {
     const MadeCourse made;
     const fs::path before = fs::current_path();

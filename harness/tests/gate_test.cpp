@@ -33,7 +33,6 @@ constexpr Machine drift = [](Noise& noise, double i, double n) {
 constexpr Machine rhythm = [](Noise& noise, double i, double) {
     return (std::fmod(i, 2) == 1 ? 1.04 : 1) * (1 + 0.01 * noise.normal());
 };
-constexpr Machine wild = [](Noise& noise, double, double) { return std::exp(0.15 * noise.normal()); };
 
 /// Fills in what the gate would measure on that machine if B took `slowdown` times as long as A.
 std::vector<RunPair> simulate(Machine machine, Noise& noise, std::vector<RunPair> pairs, double slowdown) {
@@ -48,11 +47,11 @@ std::vector<RunPair> simulate(Machine machine, Noise& noise, std::vector<RunPair
 }
 
 /// The share of 1000 trials that end with this verdict.
-double share_of(const char* verdict, Machine machine, double slowdown, std::size_t pairs = 30) {
+double share_of(const char* verdict, Machine machine, double slowdown) {
     Noise noise;
     int trials = 0;
     for (uint64_t seed = 0; seed < 1000; ++seed) {
-        const auto measured = simulate(machine, noise, pairs_in_random_order(pairs, seed), slowdown);
+        const auto measured = simulate(machine, noise, pairs_in_random_order(30, seed), slowdown);
         trials += judge_pairs(measured, kThreshold).verdict == verdict;
     }
     return trials / 1000.0;
@@ -91,9 +90,6 @@ TEST_CASE("a slowdown of 10 % is caught, and a program beside itself raises no a
     // Where the noise allows, the threshold itself is caught, and a fifth of it is let pass.
     CHECK(share_of(kSlower, drift, 1 + kThreshold) >= 0.95);
     CHECK(share_of(kNoDifference, drift, 1 + kThreshold / 5) >= 0.95);
-    // Noise that hides the threshold is not let pass, and more pairs help.
-    CHECK(share_of(kInconclusive, wild, 1) >= 0.9);
-    CHECK(share_of(kSlower, wild, 1.10, 400) >= 0.95);
     // Without the coin, a rhythm of the machine would raise an alarm.
     Noise noise;
     CHECK(judge_pairs(simulate(rhythm, noise, std::vector<RunPair>(30), 1), kThreshold).verdict == kSlower);
@@ -124,9 +120,6 @@ TEST_CASE("the interval is the narrowest that covers 95 %, as counted one by one
         CHECK(result.high == doctest::Approx(static_cast<double>(n + 1 - best)));
         CHECK(result.coverage == doctest::Approx(share_that_holds(best, n)).epsilon(1e-12));
     }
-    // Of rank 469, 500 - 1.96 sqrt(1000)/2.
-    CHECK(judge_ratios(std::vector<double>(kMostPairs, 1)).coverage ==
-          doctest::Approx(0.9537).epsilon(0.0001));
 }
 
 TEST_CASE("what cannot be judged is an error") {

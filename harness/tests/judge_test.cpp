@@ -168,9 +168,3 @@ TEST_CASE("judge: an answer is graded by what is expected of the right program")
     CHECK(alone.verdict == Verdict::not_run);
     CHECK(alone.not_passed() == std::vector<std::string>{"faster"});
 }
-
-TEST_CASE("judge: the worse verdict of two counts") {
-    const Verdict in_order[] = {Verdict::fail, Verdict::inconclusive, Verdict::not_run, Verdict::pass};
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 4; ++j) CHECK(worse(in_order[i], in_order[j]) == in_order[std::min(i, j)]);
-}
