@@ -16,6 +16,7 @@ namespace lab {
 
 namespace {
 
+/// In the order of the enum.
 constexpr const char* kSteps[] = {"started", "failed", "passed", "ungraded", "hint", "right", "wrong"};
 
 bool is_check(Step step) {
