@@ -19,18 +19,21 @@
 
 namespace lab {
 
-/// What is expected of one program's value, divided by the other's, when both were recorded in one go.
+/// The programs of a case by index: buggy and fixed, or starter and solution. A single program is the first.
+inline constexpr std::size_t kFaulty = 0, kRight = 1;
+
+/// What is expected of one program's value divided by the other's, where both were recorded in one go.
 struct Quotient {
-    std::size_t over = 0;  ///< which side's value is the divisor
+    std::size_t divisor = kFaulty;
     Expectation expected;
 };
 
 /// One claim about the programs of a case, or a number that is only shown.
 struct Finding {
     std::string id, says, unit;
-    std::string recording;  ///< the recording it is asked of; "" for the plain one
+    std::string recording;  ///< "" for the plain one
     Query query;
-    std::array<std::optional<Expectation>, 2> expect;  ///< for the case's programs; none for what is shown
+    std::array<std::optional<Expectation>, 2> expect;  ///< of the case's programs, if it asserts something
     std::optional<Quotient> quotient;                  ///< in place of the two expectations
     double margin = 0;                                 ///< relative; above 0 for a ratio of measured times
     bool may_be_missing = false;                       ///< it is shown, and may have no value
@@ -40,10 +43,10 @@ struct Finding {
     [[nodiscard]] bool asserted() const { return expect[0].has_value() || quotient.has_value(); }
 };
 
-/// Points of a roofline: a query whose rows are name, FLOP, bytes and seconds of one.
+/// Points of a roofline. A row of the query is a point: name, FLOP, bytes and seconds.
 struct PointQuery {
-    std::size_t side = 0;            ///< which of the case's two programs
-    std::string bandwidth, compute;  ///< names of the roofs that the points are held against
+    std::size_t side = 0;            ///< which of the case's programs
+    std::string bandwidth, compute;  ///< names of the roofs that limit the points
     Query query;
     std::string where;
 };
@@ -64,34 +67,34 @@ struct Case {
     int number = 0;    ///< of an exercise
     std::filesystem::path folder;
     std::string title;
-    bool draft = false;  ///< not all of it has been recorded on a GPU, so what it says is not proven yet
+    bool draft = false;                ///< some of it has not been recorded on a GPU yet
     std::optional<std::string> range;  ///< the NVTX range that pictures show; the whole capture if none
-    std::string with;                  ///< SQL in front of each of its questions: "WITH name AS (...)"
+    std::string range_where;           ///< "ch05_streams/case.toml:1"
+    std::string with;                  ///< common table expressions of all its queries: "name AS (...)"
     std::vector<Program> programs;     ///< the faulty one and the right one; of a single case, one
     std::vector<Finding> findings;     ///< the program's own answer first, what is shown last
-    /// Tools of compute-sanitizer that report something about the first program, since its fault is the
-    /// lesson, although no finding asks them. The others find nothing, unless findings ask some.
-    std::vector<std::string> first_reports;
+    std::vector<std::string>
+        first_reports;  ///< tools of compute-sanitizer that must report the first program
     std::vector<PointQuery> points;
     std::vector<std::string> bandwidths, computes;  ///< the roofs that this program measures, for rooflines
 
     // Of an exercise:
     int minutes = 0;
     std::string objective;
-    std::vector<std::string> hints;          ///< in rising order
-    std::vector<std::string> starter_fails;  ///< the stated reason: findings that the untouched starter fails
+    std::vector<std::string> hints;          ///< each says more than the one before
+    std::vector<std::string> starter_fails;  ///< the findings that the untouched starter fails
     std::vector<WrongAnswer> wrong;
 
-    /// What any of its findings needs.
+    /// The tools that its findings need.
     [[nodiscard]] Needs needs() const;
 
     /// By id; null if there is none.
     [[nodiscard]] const Finding* finding(const std::string& finding_id) const;
 
-    /// What a finding says, and of which recording if not of the plain one: "kernels (recording nvtx)".
+    /// What a finding says, with the name of a further recording: "kernels (recording nvtx)".
     [[nodiscard]] std::string said_by(const Finding& finding) const;
 
-    /// What the further recordings are for that findings are asked of, as "nvtx: the range steady".
+    /// What the further recordings of its findings are for: "nvtx: the range steady".
     [[nodiscard]] std::vector<std::string> recordings_in_use() const;
 
     /// "fixed / buggy >= 4", for a finding with a quotient.
@@ -104,21 +107,21 @@ struct Case {
     [[nodiscard]] std::vector<Program> all_programs() const;
 };
 
-/// The tools that a case with these needs must have for a live run: "nsys", "ncu", "compute-sanitizer".
+/// The tools of a live run for these needs: "nsys", "ncu", "compute-sanitizer".
 [[nodiscard]] std::vector<std::string> tools_for(const Needs& needs);
 
 /// Reads a folder's case.toml, nvcc.flags and wrong/*.patch. `chapter` is the chapter's folder and id. Errors
-/// name file and line; a key that nobody reads is one of them, and so is SQL that cannot be prepared.
+/// name file and line.
 [[nodiscard]] Case read_case(const std::filesystem::path& root, const std::string& chapter,
                              const std::filesystem::path& folder);
 
 class TomlReader;
 
-/// Reads `sql` or `metric`, and `range`: where it is missing, the case's own, if it narrows the question; ""
-/// is the whole capture. An Error names what cannot be asked.
+/// Reads `sql` or `metric`, and `range`. Without a range the case's own is taken, and "" is the whole
+/// capture. An Error says why a question cannot be asked.
 [[nodiscard]] Query read_query(TomlReader& toml, const Case& of, const std::string& recording);
 
-/// Which of the sides `side` says.
-[[nodiscard]] std::size_t read_side(TomlReader& toml, const std::vector<std::string>& sides);
+/// Reads `side`: which of the case's programs.
+[[nodiscard]] std::size_t read_side(TomlReader& toml, const Case& of);
 
 }  // namespace lab

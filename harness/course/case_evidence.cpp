@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -12,67 +13,29 @@ namespace lab {
 
 namespace {
 
-/// The programs' evidence with its label, where it lies, and the reports that lie beside it.
-CaseEvidence with_reports(std::vector<Evidence> sides, bool live, std::vector<fs::path> files) {
-    CaseEvidence result{.sides = std::move(sides),
-                        .live = live,
-                        .label = "",
-                        .note = "",
-                        .files = std::move(files),
-                        .reports = {}};
-    const auto stale = std::find_if(result.sides.begin(), result.sides.end(),
-                                    [](const Evidence& e) { return e.is_stale(); });
-    const Evidence& labelled = stale == result.sides.end() ? result.sides[0] : *stale;
-    result.label = source_label(labelled.provenance(), live);
+using Open = std::function<std::optional<Evidence>(const Program&)>;
+
+/// The evidence of all programs, with its label and the reports beside it; nothing if a program has none.
+std::optional<CaseEvidence> gather(const Course& course, const Case& of, bool live, const Open& open) {
+    CaseEvidence all;
+    all.live = live;
+    for (const Program& program : of.programs) {
+        std::optional<Evidence> side = open(program);
+        if (!side) return std::nullopt;
+        all.sides.push_back(std::move(*side));
+        all.files.push_back(live ? live_evidence_path(course, program) : course.evidence_of(program));
+    }
+    const auto stale =
+        std::find_if(all.sides.begin(), all.sides.end(), [](const Evidence& e) { return e.is_stale(); });
+    all.label = source_label((stale == all.sides.end() ? all.sides[0] : *stale).provenance(), live);
     for (const char* extension : {".nsys-rep", ".ncu-rep"})
-        for (const fs::path& file : result.files) {
-            const fs::path report = fs::path(file).replace_extension(extension);
-            if (fs::exists(report)) result.reports.push_back(report);
-        }
-    return result;
-}
-
-CaseEvidence obtain_live(const Course& course, const Case& of, const Announce& announce) {
-    std::vector<Evidence> sides;
-    std::vector<fs::path> files;
-    for (const Program& program : of.programs) {
-        LiveRun run = record_live(course, program, announce);
-        sides.push_back(std::move(*run.evidence));
-        files.push_back(run.path);
-    }
-    return with_reports(std::move(sides), true, std::move(files));
-}
-
-/// The programs as they ran here before, if all did.
-std::optional<CaseEvidence> obtain_own(const Course& course, const Case& of) {
-    std::vector<Evidence> sides;
-    std::vector<fs::path> files;
-    for (const Program& program : of.programs) {
-        std::optional<Evidence> own = own_live_run(course, program);
-        if (!own || (of.needs().trace && !own->has_trace())) return std::nullopt;
-        sides.push_back(std::move(*own));
-        files.push_back(live_evidence_path(course, program));
-    }
-    return with_reports(std::move(sides), true, std::move(files));
-}
-
-CaseEvidence obtain_recorded(const Course& course, const Case& of) {
-    std::vector<Evidence> sides;
-    std::vector<fs::path> files;
-    for (const Program& program : of.programs) {
-        sides.push_back(open_recorded(course, program));
-        files.push_back(course.evidence_of(program));
-    }
-    return with_reports(std::move(sides), false, std::move(files));
+        for (const fs::path& file : all.files)
+            if (const fs::path report = fs::path(file).replace_extension(extension); fs::exists(report))
+                all.reports.push_back(report);
+    return all;
 }
 
 }  // namespace
-
-std::vector<const Evidence*> CaseEvidence::pointers() const {
-    std::vector<const Evidence*> all;
-    for (const Evidence& side : sides) all.push_back(&side);
-    return all;
-}
 
 std::string missing_for_live(const Needs& needs) {
     if (!gpu()) return "there is no NVIDIA GPU here";
@@ -124,31 +87,31 @@ std::optional<Evidence> own_live_run(const Course& course, const Program& progra
     }
 }
 
-LiveRun record_live(const Course& course, const Program& program, const Announce& announce) {
+Evidence record_live(const Course& course, const Program& program, const Announce& announce) {
     const fs::path binary = build_program(course, program, announce);
-    LiveRun run;
-    run.path = live_evidence_path(course, program);
-    run.report = fs::path(run.path).replace_extension(".nsys-rep");
-    fs::create_directories(run.path.parent_path());
+    const fs::path path = live_evidence_path(course, program);
+    fs::create_directories(path.parent_path());
     {
-        const Lock lock(run.path);
+        const Lock lock(path);
         for (const char* extension : {".nsys-rep", ".ncu-rep"})  // an old report must not pass for a new one
-            fs::remove(fs::path(run.path).replace_extension(extension));
-        const RunRecord record = record_program(course, program, binary, {run.report}, announce);
-        write_evidence(record, run.path);
+            fs::remove(fs::path(path).replace_extension(extension));
+        const fs::path report = fs::path(path).replace_extension(".nsys-rep");
+        write_evidence(record_program(course, program, binary, {report}, announce), path);
     }
-    run.evidence.emplace(Evidence::open(run.path));
-    for (const Recording& further : program.further) {
-        LiveRun more = record_live(course, program.recorded_as(further), announce);
-        run.evidence->add_recording(further.name, std::move(*more.evidence));
-    }
-    return run;
+    Evidence evidence = Evidence::open(path);
+    for (const Recording& further : program.further)
+        evidence.add_recording(further.name, record_live(course, program.recorded_as(further), announce));
+    return evidence;
 }
 
 CaseEvidence obtain(const Course& course, const Case& of, Source source, const Announce& announce) {
-    if (source == Source::recorded) return obtain_recorded(course, of);
+    const auto recorded = [&] {
+        return *gather(course, of, false, [&](const Program& p) { return open_recorded(course, p); });
+    };
+    if (source == Source::recorded) return recorded();
     const std::string missing = missing_for_live(of.needs());
-    if (missing.empty()) return obtain_live(course, of, announce);
+    if (missing.empty())
+        return *gather(course, of, true, [&](const Program& p) { return record_live(course, p, announce); });
     if (source == Source::live)
         throw Error(
             fmt::format(
@@ -156,13 +119,14 @@ CaseEvidence obtain(const Course& course, const Case& of, Source source, const A
                 "evidence is shown.",
                 missing),
             kNothingCouldRun);
-    if (std::optional<CaseEvidence> own = obtain_own(course, of)) {
-        own->note = missing + ", so these are your own runs of before";
-        return std::move(*own);
-    }
-    CaseEvidence recorded = obtain_recorded(course, of);
-    recorded.note = missing + ", so this is recorded evidence";
-    return recorded;
+    std::optional<CaseEvidence> own = gather(course, of, true, [&](const Program& p) {
+        std::optional<Evidence> run = own_live_run(course, p);
+        return run && of.needs().trace && !run->has_trace() ? std::nullopt : std::move(run);
+    });
+    CaseEvidence evidence = own ? std::move(*own) : recorded();
+    evidence.note =
+        missing + (own ? ", so these are your own runs of before" : ", so this is recorded evidence");
+    return evidence;
 }
 
 }  // namespace lab

@@ -11,51 +11,40 @@
 
 namespace lab {
 
-/// Where evidence is to come from: `best` is live where that can be, else recorded.
+/// Where evidence is to come from. `best` is a live run where this machine can, else recorded evidence.
 enum class Source { best, live, recorded };
 
-/// What is known of a case's programs.
 struct CaseEvidence {
-    std::vector<Evidence> sides;
+    std::vector<Evidence> sides;  ///< of the case's programs
     bool live = false;
-    std::string label;                           ///< the honest label of what is shown
-    std::string note;                            ///< why it is recorded and not live; "" if live or asked for
-    std::vector<std::filesystem::path> files;    ///< the evidence files, of the plain recordings
-    std::vector<std::filesystem::path> reports;  ///< beside them, what the GUIs open: .nsys-rep, .ncu-rep
-
-    /// The sides as judge_case() takes them.
-    [[nodiscard]] std::vector<const Evidence*> pointers() const;
+    std::string label;                           ///< where it is from, for people
+    std::string note;                            ///< why it is not live, if `best` was asked for
+    std::vector<std::filesystem::path> files;    ///< the evidence files of the plain recordings
+    std::vector<std::filesystem::path> reports;  ///< .nsys-rep and .ncu-rep beside them, for the GUIs
 };
 
 /// What this machine lacks for a live run of a case with these needs, as a sentence; "" if nothing.
 [[nodiscard]] std::string missing_for_live(const Needs& needs);
 
-/// Opens a program's recorded run with its further recordings. What was recorded from another version of the
-/// program is marked as stale. An Error if one is not there, or damaged.
+/// Opens a program's recorded run with its further recordings. It is marked as stale if the program has
+/// changed since. An Error if a recording is missing or damaged.
 [[nodiscard]] Evidence open_recorded(const Course& course, const Program& program);
 
-/// Is there a recorded run of each of these programs, with its further recordings? Fresh or stale.
+/// Are all recordings of these programs there, fresh or stale?
 [[nodiscard]] bool is_recorded(const Course& course, const std::vector<Program>& programs);
 
-/// Where the evidence of a live run of this program is kept.
+/// Where the evidence of a live run of this program is kept, below build/live/. Its reports lie beside it.
 [[nodiscard]] std::filesystem::path live_evidence_path(const Course& course, const Program& program);
 
-/// The learner's own live run of today's program, made earlier: with its further recordings. Nothing if there
-/// is none, or one that is damaged, stale or without one of the recordings.
+/// The learner's earlier live run of today's program, with its further recordings. Nothing if a recording is
+/// missing, damaged or stale.
 [[nodiscard]] std::optional<Evidence> own_live_run(const Course& course, const Program& program);
 
-/// A run that was made now.
-struct LiveRun {
-    std::filesystem::path path, report;  ///< of the plain recording
-    std::optional<Evidence> evidence;    ///< with the further recordings
-};
+/// Builds and records one program now, in all its recordings.
+[[nodiscard]] Evidence record_live(const Course& course, const Program& program, const Announce& announce);
 
-/// Builds and records one program now, in all its recordings; evidence and reports go below build/live/.
-[[nodiscard]] LiveRun record_live(const Course& course, const Program& program, const Announce& announce);
-
-/// Evidence for all sides: recorded now; where that is not possible, of the learner's own earlier runs, if
-/// all are there; else as it was recorded with the course. Asking for a live run where there can be none is
-/// an Error with exit code 77.
+/// Evidence of all programs: recorded now; if this machine cannot, the learner's own earlier runs, if all are
+/// there; else what was recorded with the course. Error 77 if a live run is asked for and cannot be made.
 [[nodiscard]] CaseEvidence obtain(const Course& course, const Case& of, Source source,
                                   const Announce& announce);
 

@@ -16,11 +16,15 @@ namespace lab {
 
 namespace {
 
+[[noreturn]] void fail_at(const fs::path& file, std::size_t line, const std::string& sentence) {
+    throw Error(fmt::format("{}:{}: {}", file.string(), line, sentence));
+}
+
 /// What case.toml calls its programs; a single program's findings say `expect`.
 std::vector<std::string> sides_of(CaseKind kind) {
     if (kind == CaseKind::single) return {"expect"};
-    return kind == CaseKind::pair ? std::vector<std::string>{"buggy", "fixed"}
-                                  : std::vector<std::string>{"starter", "solution"};
+    if (kind == CaseKind::pair) return {"buggy", "fixed"};
+    return {"starter", "solution"};
 }
 
 std::vector<std::string> read_sanitizers(TomlReader& toml, const std::string& key) {
@@ -81,118 +85,89 @@ Expectation read_expectation(TomlReader& toml, const std::string& key) {
     }
 }
 
-/// Reads the findings of a case, of which the programs are known.
-class FindingReader {
-  public:
-    FindingReader(const Case& of, std::vector<std::string> sides) : case_(of), sides_(std::move(sides)) {}
-
-    std::vector<Finding> read(TomlReader& toml) {
-        const std::string first_answer = sides_[0] + "_answer";
-        add(toml, "answer",
-            answer(toml.has(first_answer) ? read_expectation(toml, first_answer)
-                                          : Expectation::parse("== 0")));
-        for (TomlReader& block : toml.tables("finding")) {
-            const std::string id = block.text("id");
-            const std::vector<std::string> each = block.texts_or_none("each");
-            add_each(block, each, id, asserted(block));
-        }
-        for (auto& [id, block] : toml.named_tables("shown")) {
-            const std::vector<std::string> each = block.texts_or_none("each");
-            add_each(block, each, id, shown(block));
-        }
-        return std::move(findings_);
+/// "fixed_over_buggy" or "buggy_over_fixed", if the finding compares the two programs.
+std::optional<Quotient> read_quotient(TomlReader& block, const std::vector<std::string>& sides) {
+    for (std::size_t divisor = 0; sides.size() == 2 && divisor < 2; ++divisor) {
+        const std::string key = fmt::format("{}_over_{}", sides[1 - divisor], sides[divisor]);
+        if (block.has(key)) return Quotient{divisor, read_expectation(block, key)};
     }
+    return std::nullopt;
+}
 
-  private:
-    void add(const TomlReader& block, const std::string& id, Finding finding) {
-        finding.id = id;
-        finding.where = block.where();
-        if (std::any_of(findings_.begin(), findings_.end(), [&](const Finding& f) { return f.id == id; }))
-            block.fail(fmt::format("a second finding is called '{}'", id));
-        findings_.push_back(std::move(finding));
-    }
-
-    /// With `each = ["a", "b"]` a block is a finding for each of these names, which replaces {} in its id,
-    /// sentence, range and SQL.
-    void add_each(const TomlReader& block, const std::vector<std::string>& each, const std::string& id,
-                  const Finding& finding) {
-        if (each.empty()) return add(block, id, finding);
-        for (const std::string& name : each) {
-            Finding one = finding;
-            one.says = replaced(one.says, name), one.query.sql = replaced(one.query.sql, name);
-            if (one.query.range) one.query.range = replaced(*one.query.range, name);
-            add(block, replaced(id, name), std::move(one));
-        }
-    }
-
-    static std::string replaced(std::string text, const std::string& name) {
-        for (auto at = text.find("{}"); at != std::string::npos; at = text.find("{}", at + name.size()))
-            text.replace(at, 2, name);
-        return text;
-    }
-
-    /// Every program's own check counts as a finding, first of all: a fast wrong answer is no answer.
-    static Finding answer(const Expectation& of_first) {
-        Finding finding;
-        finding.says = "exit code of the program, which checks its own answer";
-        finding.query.sql = "SELECT exit_code FROM PROGRAM";
-        finding.expect = {of_first, Expectation::parse("== 0")};
-        return finding;
-    }
-
-    Finding asserted(TomlReader& block) const {
-        Finding finding = question(block);
+/// Reads a [[finding]], or a table of [shown] by its name.
+Finding read_finding(TomlReader& block, const Case& of, const std::string& shown) {
+    Finding finding;
+    finding.id = shown.empty() ? block.text("id") : shown;
+    finding.where = block.where();
+    finding.says = block.text("says");
+    finding.unit = block.text_or("unit", "");
+    finding.recording = block.text_or("recording", "");
+    finding.query = read_query(block, of, finding.recording);
+    if (shown.empty()) {
+        const std::vector<std::string> sides = sides_of(of.kind);
         finding.margin = block.number_or("margin", 0);
-        finding.quotient = read_quotient(block);
-        if (!finding.quotient)
-            for (std::size_t side = 0; side < sides_.size(); ++side)
-                finding.expect[side] = read_expectation(block, sides_[side]);
+        finding.quotient = read_quotient(block, sides);
         if (finding.quotient && finding.margin <= 0)
             block.fail("a comparison of the two programs is of measured times, so it needs a 'margin'");
-        block.expect_all_read();
-        return finding;
-    }
-
-    Finding shown(TomlReader& block) const {
-        Finding finding = question(block);
+        for (std::size_t side = 0; !finding.quotient && side < sides.size(); ++side)
+            finding.expect[side] = read_expectation(block, sides[side]);
+    } else {
         finding.may_be_missing = block.flag_or("may_be_missing", false);
-        block.expect_all_read();
-        return finding;
     }
+    block.expect_all_read();
+    return finding;
+}
 
-    Finding question(TomlReader& block) const {
-        Finding finding;
-        finding.says = block.text("says");
-        finding.unit = block.text_or("unit", "");
-        finding.recording = block.text_or("recording", "");
-        finding.query = read_query(block, case_, finding.recording);
-        return finding;
-    }
+/// Every program's own check is the first finding: a fast wrong answer is no answer.
+Finding read_answer(TomlReader& toml, const Case& of) {
+    Finding finding;
+    finding.id = "answer";
+    finding.says = "exit code of the program, which checks its own answer";
+    finding.where = toml.where();
+    finding.query.sql = "SELECT exit_code FROM PROGRAM";
+    finding.expect = {Expectation::parse("== 0"), Expectation::parse("== 0")};
+    const std::string key = sides_of(of.kind)[kFaulty] + "_answer";
+    if (toml.has(key)) finding.expect[kFaulty] = read_expectation(toml, key);
+    return finding;
+}
 
-    /// "fixed_over_buggy" or "buggy_over_fixed", if the finding compares the two programs.
-    std::optional<Quotient> read_quotient(TomlReader& block) const {
-        for (std::size_t over = 0; sides_.size() == 2 && over < 2; ++over) {
-            const std::string key = fmt::format("{}_over_{}", sides_[1 - over], sides_[over]);
-            if (block.has(key)) return Quotient{over, read_expectation(block, key)};
+/// With `each = ["a", "b"]` a block is a finding for each of these names, which replaces {} in its id,
+/// sentence, range and SQL.
+std::vector<Finding> one_for_each(const std::vector<std::string>& names, const Finding& finding) {
+    if (names.empty()) return {finding};
+    std::vector<Finding> all(names.size(), finding);
+    for (std::size_t i = 0; i < names.size(); ++i)
+        for (std::string* text : {&all[i].id, &all[i].says, &all[i].query.sql,
+                                  all[i].query.range ? &*all[i].query.range : nullptr})
+            for (std::size_t at = 0; text && (at = text->find("{}", at)) != std::string::npos;
+                 at += names[i].size())
+                text->replace(at, 2, names[i]);
+    return all;
+}
+
+std::vector<Finding> read_findings(TomlReader& toml, const Case& of) {
+    std::vector<Finding> findings{read_answer(toml, of)};
+    const auto add = [&](TomlReader& block, const std::string& shown) {
+        const std::vector<std::string> names = block.texts_or_none("each");
+        for (Finding& finding : one_for_each(names, read_finding(block, of, shown))) {
+            for (const Finding& other : findings)
+                if (other.id == finding.id)
+                    block.fail(fmt::format("a second finding is called '{}'", other.id));
+            findings.push_back(std::move(finding));
         }
-        return std::nullopt;
-    }
+    };
+    for (TomlReader& block : toml.tables("finding")) add(block, "");
+    if (findings.size() == 1) toml.fail("a case has a [[finding]] beside the program's own answer");
+    for (auto& [name, block] : toml.named_tables("shown")) add(block, name);
+    return findings;
+}
 
-    const Case& case_;
-    std::vector<std::string> sides_;
-    std::vector<Finding> findings_;
-};
-
-std::vector<PointQuery> read_points(TomlReader& toml, const Case& of, const std::vector<std::string>& sides) {
+std::vector<PointQuery> read_points(TomlReader& toml, const Case& of) {
     std::vector<PointQuery> all;
     for (TomlReader& block : toml.tables("point")) {
-        PointQuery points;
-        points.side = read_side(block, sides);
-        points.bandwidth = block.text("bandwidth"), points.compute = block.text("compute");
-        points.query = read_query(block, of, "");
-        points.where = block.where();
+        all.push_back({read_side(block, of), block.text("bandwidth"), block.text("compute"),
+                       read_query(block, of, ""), block.where()});
         block.expect_all_read();
-        all.push_back(std::move(points));
     }
     return all;
 }
@@ -204,24 +179,17 @@ std::pair<int, std::string> number_and_name(const fs::path& folder) {
     int number = 0;
     const char* const end = text.data() + std::min(bar, text.size());
     if (std::from_chars(text.data(), end, number).ptr != end || number < 1 || bar + 1 >= text.size())
-        throw Error(
-            fmt::format("{}: the folder of an exercise is called by its number and its name, as in "
-                        "4_missing_event",
-                        folder.string()));
+        fail_at(folder / "case.toml", 1,
+                "the folder of an exercise is called by its number and its name, as in 4_missing_event");
     return {number, text.substr(bar + 1)};
 }
 
-void check_findings_exist(const std::string& where, const std::vector<std::string>& ids, const Case& of) {
-    for (const std::string& id : ids)
-        if (!of.finding(id)) throw Error(fmt::format("{}: there is no finding '{}'", where, id));
-}
-
-/// Has a wrong answer recorded for no more than its reasons: under nsys only if one of these findings asks
-/// the trace, and in no further recording that none of them is asked of.
+/// A wrong answer is recorded for its reasons alone: under nsys only if one of these findings needs the
+/// trace, and only in the further recordings of these findings.
 void record_for(const std::vector<std::string>& ids, const Case& of, Program& program) {
-    const auto any = [&](const auto& asks) {
+    const auto any = [&](const auto& needs) {
         return std::any_of(ids.begin(), ids.end(),
-                           [&](const std::string& id) { return asks(*of.finding(id)); });
+                           [&](const std::string& id) { return needs(*of.finding(id)); });
     };
     program.traced = program.traced && any([](const Finding& f) { return f.query.needs.nsys; });
     std::erase_if(program.further, [&](const Recording& recording) {
@@ -229,37 +197,34 @@ void record_for(const std::vector<std::string>& ids, const Case& of, Program& pr
     });
 }
 
-/// The lines in front of a patch's "---": "fails: one, two" and "why: ...", which may go on in further lines.
+/// Reads the lines in front of a patch's "---": "fails: one, two" and "why: ...", which may have more lines.
 WrongAnswer read_wrong_answer(const fs::path& root, const fs::path& file, const Case& of) {
     WrongAnswer answer;
     const std::vector<std::string> lines = split(read_file(root / file), '\n');
-    std::string base;
-    for (std::size_t i = 0; i < lines.size() && base.empty(); ++i) {
-        const std::string& line = lines[i];
-        const std::string where = fmt::format("{}:{}", file.string(), i + 1);
+    std::size_t at = 0;
+    for (; at < lines.size() && !lines[at].starts_with("--- "); ++at) {
+        const std::string& line = lines[at];
         if (line.starts_with("fails:")) {
-            for (const std::string& id : split(line.substr(6), ',')) answer.fails.push_back(trim(id));
-            check_findings_exist(where, answer.fails, of);
+            for (const std::string& id : split(line.substr(6), ',')) {
+                answer.fails.push_back(trim(id));
+                if (!of.finding(trim(id)))
+                    fail_at(file, at + 1, fmt::format("there is no finding '{}'", trim(id)));
+            }
         } else if (line.starts_with("why:")) {
             answer.why = trim(line.substr(4));
-        } else if (line.starts_with("--- ")) {
-            base = trim(line.substr(4, line.find('\t') - 4));
-            if (base != "starter.cu" && base != "solution.cu")
-                throw Error(
-                    where +
-                    ": a patch changes starter.cu or solution.cu, so it begins with '--- starter.cu'");
         } else if (!answer.why.empty()) {
             answer.why += " " + trim(line);
         } else {
-            throw Error(where + ": a patch begins with 'fails: FINDING, FINDING' and 'why: SENTENCE'");
+            break;
         }
     }
-    if (answer.fails.empty() || answer.why.empty() || base.empty())
-        throw Error(
-            fmt::format("{}:1: a patch begins with 'fails: FINDING, FINDING', 'why: SENTENCE' and "
-                        "'--- starter.cu'",
-                        file.string()));
-    answer.program = of.programs[0];
+    if (answer.fails.empty() || answer.why.empty())
+        fail_at(file, at + 1, "a patch begins with 'fails: FINDING, FINDING' and 'why: SENTENCE'");
+    const std::string base = at < lines.size() ? trim(lines[at].substr(4, lines[at].find('\t') - 4)) : "";
+    if (base != "starter.cu" && base != "solution.cu")
+        fail_at(file, at + 1,
+                "a patch changes starter.cu or solution.cu, so it begins with '--- starter.cu'");
+    answer.program = of.programs[kFaulty];
     answer.program.name = file.stem().string();
     answer.program.file = file;
     answer.program.base = of.folder / base;
@@ -268,23 +233,21 @@ WrongAnswer read_wrong_answer(const fs::path& root, const fs::path& file, const 
 }
 
 std::vector<WrongAnswer> read_wrong_answers(const fs::path& root, const Case& of) {
-    std::vector<fs::path> files;
-    std::error_code missing;
-    for (const auto& entry : fs::directory_iterator(root / of.folder / "wrong", missing))
-        if (entry.path().extension() == ".patch")
-            files.push_back(of.folder / "wrong" / entry.path().filename());
-    std::sort(files.begin(), files.end());
     std::vector<WrongAnswer> answers;
     std::set<std::vector<std::string>> reasons;
+    std::set<fs::path> files;
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(root / of.folder / "wrong", missing))
+        if (entry.path().extension() == ".patch") files.insert(entry.path().filename());
     for (const fs::path& file : files) {
-        answers.push_back(read_wrong_answer(root, file, of));
+        answers.push_back(read_wrong_answer(root, of.folder / "wrong" / file, of));
         reasons.insert(answers.back().fails);
     }
     if (reasons.size() < 2 && !of.draft)
-        throw Error(
-            fmt::format("{}:1: an exercise has wrong answers that fail for two different reasons at least; "
-                        "{} has {} in wrong/*.patch",
-                        (of.folder / "case.toml").string(), of.name, reasons.size()));
+        fail_at(of.folder / "case.toml", 1,
+                fmt::format("an exercise has wrong answers that fail for two different reasons at least; "
+                            "{} has {} in wrong/*.patch",
+                            of.name, reasons.size()));
     return answers;
 }
 
@@ -303,27 +266,28 @@ CaseKind kind_of(const std::string& chapter, const fs::path& folder) {
 }
 
 void add_programs(Case& of, const Program& facts, const fs::path& root) {
-    std::vector<std::string> names = sides_of(of.kind);
-    if (of.kind == CaseKind::single) names = {of.name};
-    for (const std::string& name : names) {
+    for (const std::string& side : sides_of(of.kind)) {
         Program& program = of.programs.emplace_back(facts);
-        program.name = name;
-        program.file = of.folder / (name + ".cu");
+        program.name = of.kind == CaseKind::single ? of.name : side;
+        program.file = of.folder / (program.name + ".cu");
         program.evidence_folder = of.folder / "evidence";
         program.flags = lines_of_flags(root / of.folder / "nvcc.flags");
         if (!fs::exists(root / program.file))
-            throw Error(fmt::format("{}:1: the program {} is missing", (of.folder / "case.toml").string(),
-                                    program.file.string()));
+            fail_at(of.folder / "case.toml", 1,
+                    fmt::format("the program {} is missing", program.file.string()));
     }
 }
 
 }  // namespace
 
-std::size_t read_side(TomlReader& toml, const std::vector<std::string>& sides) {
+std::size_t read_side(TomlReader& toml, const Case& of) {
     const std::string side = toml.text("side");
-    const auto at = std::find(sides.begin(), sides.end(), side);
-    if (at == sides.end()) toml.fail(fmt::format("'side' must be {}", join(sides, " or ")), "side");
-    return static_cast<std::size_t>(at - sides.begin());
+    std::vector<std::string> names;
+    for (const Program& program : of.programs) {
+        if (program.name == side) return names.size();
+        names.push_back(program.name);
+    }
+    toml.fail(fmt::format("'side' must be {}", join(names, " or ")), "side");
 }
 
 Query read_query(TomlReader& toml, const Case& of, const std::string& recording) {
@@ -364,9 +328,9 @@ Needs Case::needs() const {
 }
 
 const Finding* Case::finding(const std::string& finding_id) const {
-    const auto at =
-        std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.id == finding_id; });
-    return at == findings.end() ? nullptr : &*at;
+    for (const Finding& finding : findings)
+        if (finding.id == finding_id) return &finding;
+    return nullptr;
 }
 
 std::string Case::said_by(const Finding& finding) const {
@@ -376,19 +340,18 @@ std::string Case::said_by(const Finding& finding) const {
 
 std::vector<std::string> Case::recordings_in_use() const {
     std::vector<std::string> lines;
-    for (const Recording& further : programs[0].further) {
-        const bool used = std::any_of(findings.begin(), findings.end(),
-                                      [&](const Finding& f) { return f.recording == further.name; });
-        if (!used || further.says.empty()) continue;
-        const std::string arguments =
-            further.arguments.empty() ? "" : fmt::format(" (`{}`)", join(further.arguments, " "));
-        lines.push_back(fmt::format("{}: {}{}", further.name, further.says, arguments));
-    }
+    for (const Recording& further : programs[0].further)
+        if (!further.says.empty() && std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+                return f.recording == further.name;
+            }))
+            lines.push_back(fmt::format(
+                "{}: {}{}", further.name, further.says,
+                further.arguments.empty() ? "" : fmt::format(" (`{}`)", join(further.arguments, " "))));
     return lines;
 }
 
 std::string Case::text_of(const Quotient& quotient) const {
-    return fmt::format("{} / {} {}", programs[1 - quotient.over].name, programs[quotient.over].name,
+    return fmt::format("{} / {} {}", programs[1 - quotient.divisor].name, programs[quotient.divisor].name,
                        quotient.expected.text);
 }
 
@@ -423,22 +386,20 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     if (result.kind != CaseKind::pair) result.title = toml.text("title");
     result.draft = toml.flag_or("draft", false);
     result.range = toml.text_if("range");
+    result.range_where = toml.where("range");
     result.with = toml.text_or("with", "");
-    const std::vector<std::string> sides = sides_of(result.kind);
     add_programs(result, read_program_facts(toml), root);
     if (result.kind == CaseKind::exercise) read_exercise_facts(toml, result);
-    result.first_reports = read_sanitizers(toml, sides[0] + "_reports");
+    result.first_reports = read_sanitizers(toml, sides_of(result.kind)[kFaulty] + "_reports");
     result.bandwidths = toml.texts_or_none("bandwidths");
     result.computes = toml.texts_or_none("computes");
     if (result.bandwidths.empty() != result.computes.empty())
         toml.fail("a roofline shows both 'bandwidths' and 'computes'");
-    result.findings = FindingReader(result, sides).read(toml);
-    result.points = read_points(toml, result, sides);
+    result.findings = read_findings(toml, result);
+    result.points = read_points(toml, result);
     toml.expect_all_read();
-    if (std::none_of(result.findings.begin() + 1, result.findings.end(),
-                     [](const Finding& f) { return f.asserted(); }))
-        toml.fail("a case has a [[finding]] beside the program's own answer");
-    check_findings_exist(toml.where("starter_fails"), result.starter_fails, result);
+    for (const std::string& id : result.starter_fails)
+        if (!result.finding(id)) toml.fail(fmt::format("there is no finding '{}'", id), "starter_fails");
     if (result.kind == CaseKind::exercise) result.wrong = read_wrong_answers(root, result);
     return result;
 }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-#include <set>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -29,17 +27,23 @@ std::vector<fs::path> case_folders(const fs::path& root, const fs::path& folder)
     return folders;
 }
 
-void add_exercise(std::vector<Case>& exercises, Case exercise) {
-    for (const Case& other : exercises) {
-        const std::string where = (exercise.folder / "case.toml").string() + ":1: ";
-        if (other.number == exercise.number)
-            throw Error(
-                fmt::format("{}number {} is also that of {}", where, exercise.number, other.folder.string()));
-        if (other.name == exercise.name)
-            throw Error(
-                fmt::format("{}the name {} is also that of {}", where, exercise.name, other.folder.string()));
+/// Reads the exercises in the order of their numbers.
+std::vector<Case> read_exercises(const fs::path& root, const std::string& chapter) {
+    std::vector<Case> exercises;
+    for (const fs::path& folder : case_folders(root, fs::path(chapter) / "exercises")) {
+        Case exercise = read_case(root, chapter, folder);
+        for (const Case& other : exercises)
+            if (other.number == exercise.number || other.name == exercise.name)
+                throw Error(fmt::format("{}:1: {} is also that of {}", (folder / "case.toml").string(),
+                                        other.number == exercise.number
+                                            ? fmt::format("number {}", exercise.number)
+                                            : "the name " + exercise.name,
+                                        other.folder.string()));
+        exercises.push_back(std::move(exercise));
     }
-    exercises.push_back(std::move(exercise));
+    std::sort(exercises.begin(), exercises.end(),
+              [](const Case& a, const Case& b) { return a.number < b.number; });
+    return exercises;
 }
 
 Question read_question(TomlReader& toml, const Chapter& chapter) {
@@ -52,9 +56,7 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     if (!question.about.empty() && !chapter.exercise(question.about) && !chapter.single(question.about))
         toml.fail(fmt::format("there is no case '{}'", question.about), "case");
     const Case& about = chapter.case_of(question);
-    std::vector<std::string> sides;
-    for (const Program& program : about.programs) sides.push_back(program.name);
-    if (sides.size() > 1) question.side = read_side(toml, sides);
+    if (about.programs.size() > 1) question.side = read_side(toml, about);
     question.recording = toml.text_or("recording", "");
     question.query = read_query(toml, about, question.recording);
     question.unit = toml.text_or("unit", "");
@@ -63,6 +65,19 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     if (question.choices.size() == 1) toml.fail("one choice is no choice", "choices");
     toml.expect_all_read();
     return question;
+}
+
+/// A point that is held against a roof that no program measures could never be drawn.
+void check_roofs(const Chapter& chapter) {
+    const Case* const roofs = chapter.measures_roofs();
+    const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    for (const Case* each : chapter.cases())
+        for (const PointQuery& points : each->points)
+            if (!roofs || !has(roofs->bandwidths, points.bandwidth) || !has(roofs->computes, points.compute))
+                throw Error(fmt::format("{}: no program of the chapter measures both roofs, '{}' and '{}'",
+                                        points.where, points.bandwidth, points.compute));
 }
 
 }  // namespace
@@ -83,25 +98,25 @@ std::vector<const Case*> Chapter::cases() const {
 }
 
 const Case* Chapter::measures_roofs() const {
-    const auto at =
-        std::find_if(singles.begin(), singles.end(), [](const Case& c) { return !c.bandwidths.empty(); });
-    return at == singles.end() ? nullptr : &*at;
+    for (const Case& one : singles)
+        if (!one.bandwidths.empty()) return &one;
+    return nullptr;
 }
 
 int Chapter::exercise_minutes() const {
-    return std::accumulate(exercises.begin(), exercises.end(), 0,
-                           [](int sum, const Case& e) { return sum + e.minutes; });
+    int minutes_of_all = 0;
+    for (const Case& one : exercises) minutes_of_all += one.minutes;
+    return minutes_of_all;
 }
 
-const Case& Chapter::case_of(const Question& asked) const {
-    if (asked.about.empty()) return pair;
-    const Case* const found = exercise(asked.about);
-    return found ? *found : *single(asked.about);
+const Case& Chapter::case_of(const Question& q) const {
+    const Case* const found = exercise(q.about);
+    return q.about.empty() ? pair : found ? *found : *single(q.about);
 }
 
-Program Chapter::program_of(const Question& asked) const {
-    const Program& program = case_of(asked).programs[asked.side];
-    const Recording* const further = program.recording_called(asked.recording);
+Program Chapter::program_of(const Question& q) const {
+    const Program& program = case_of(q).programs[q.side];
+    const Recording* const further = program.recording_called(q.recording);
     return further ? program.recorded_as(*further) : program;
 }
 
@@ -127,15 +142,14 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
         toml.fail(fmt::format("the pair has no finding '{}'", chapter.headline), "headline");
     for (const fs::path& each : case_folders(root, folder))
         chapter.singles.push_back(read_case(root, folder, each));
-    for (const fs::path& each : case_folders(root, fs::path(folder) / "exercises"))
-        add_exercise(chapter.exercises, read_case(root, folder, each));
-    std::sort(chapter.exercises.begin(), chapter.exercises.end(),
-              [](const Case& a, const Case& b) { return a.number < b.number; });
-    std::set<std::string> questions;
+    chapter.exercises = read_exercises(root, folder);
+    check_roofs(chapter);
     for (TomlReader& block : toml.tables("quiz")) {
-        chapter.quiz.push_back(read_question(block, chapter));
-        if (!questions.insert(chapter.quiz.back().id).second)
-            block.fail(fmt::format("a second question is called '{}'", chapter.quiz.back().id), "id");
+        Question question = read_question(block, chapter);
+        for (const Question& other : chapter.quiz)
+            if (other.id == question.id)
+                block.fail(fmt::format("a second question is called '{}'", question.id), "id");
+        chapter.quiz.push_back(std::move(question));
     }
     toml.expect_all_read();
     return chapter;

@@ -1,4 +1,4 @@
-// A chapter: chapter.toml, which holds what is said of the whole, and the cases in its folder.
+// A chapter: its chapter.toml, and the cases in its folder.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@ namespace lab {
 
 /// A question whose right answer is computed from evidence.
 struct Question {
-    std::string id, asks, look;  ///< `look`: where on the timeline to find it, shown after a wrong answer
+    std::string id, asks, look;  ///< `look`: where to find the answer, shown after a wrong one
     std::string about;           ///< the case whose evidence answers it; "" for the pair
     std::size_t side = 0;        ///< which of the case's programs
-    std::string recording;       ///< the recording it is asked of; "" for the plain one
+    std::string recording;       ///< "" for the plain one
     Query query;
     std::string unit;
     double tolerance = 0;              ///< relative, for a number
@@ -46,12 +46,11 @@ struct Chapter {
     /// The single program that measures roofs; null if there is none.
     [[nodiscard]] const Case* measures_roofs() const;
 
-    /// The minutes of all exercises together.
     [[nodiscard]] int exercise_minutes() const;
 
     /// The case and the program whose evidence a question is about.
-    [[nodiscard]] const Case& case_of(const Question& asked) const;
-    [[nodiscard]] Program program_of(const Question& asked) const;
+    [[nodiscard]] const Case& case_of(const Question& q) const;
+    [[nodiscard]] Program program_of(const Question& q) const;
 };
 
 /// "ch05" of "ch05_streams".

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -13,33 +12,45 @@
 #include "course/case_evidence.h"
 #include "course/quiz.h"
 #include "course/roofline_evidence.h"
+#include "evidence/launches.h"
 
 namespace lab {
 
 namespace {
 
-constexpr std::size_t kMostChangedLines = 60;
+constexpr std::ptrdiff_t kMostChangedLines = 60;
 constexpr std::uintmax_t kMostBytes = 1'500'000;  ///< of one evidence file: room for 10,000 copies
 
-/// A step that cannot be taken is not passed, and the steps after it are still taken.
-void attempt(const Claim& about, const AddClaim& add, const std::function<void()>& step) {
+Claim not_judged(Claim::Kind kind, std::string subject, std::string what, std::string where = "") {
+    return {kind, std::move(subject), std::move(what), "", Verdict::not_run, "", false, std::move(where)};
+}
+
+void add_judged(const AddClaim& add, Claim claim, bool holds, const std::string& why) {
+    claim.verdict = holds ? Verdict::pass : Verdict::fail;
+    if (!holds) claim.why = why;
+    add(std::move(claim));
+}
+
+/// Adds a claim that failed or was not run if the step ends in an Error. Later steps are still taken.
+void attempt(Claim about, const AddClaim& add, const std::function<void()>& step) {
     try {
         step();
     } catch (const Error& problem) {
-        Claim claim = about;
-        claim.verdict = problem.exit_code == kNothingCouldRun ? Verdict::not_run : Verdict::fail;
-        claim.why = problem.what();
-        add(std::move(claim));
+        about.verdict = problem.exit_code == kNothingCouldRun ? Verdict::not_run : Verdict::fail;
+        about.why = problem.what();
+        add(std::move(about));
     }
 }
 
-Claim with_verdict(Claim claim, bool holds, const std::string& why) {
-    claim.verdict = holds ? Verdict::pass : Verdict::fail;
-    if (!holds) claim.why = why;
-    return claim;
+/// A range that no run has would leave pictures empty, even where no finding is narrowed to it.
+void check_range(const Case& of, const Evidence& evidence) {
+    if (!of.range || !evidence.has_trace()) return;
+    const std::vector<Range>& ranges = evidence.trace().ranges;
+    if (std::none_of(ranges.begin(), ranges.end(), [&](const Range& r) { return r.name == *of.range; }))
+        throw Error(of.range_where + ": " + no_such_range(evidence.trace(), *of.range), kFindingFailed);
 }
 
-void judge_findings(const Case& of, const std::vector<const Evidence*>& evidence, const AddClaim& add) {
+void judge_findings(const Case& of, const std::vector<Evidence>& evidence, const AddClaim& add) {
     for (const FindingRow& row : judge_case(of, evidence)) {
         std::vector<std::string> measured;
         for (const Judged& side : row.sides) measured.push_back(side.measured.text());
@@ -56,48 +67,34 @@ void judge_starter(const Case& of, const Evidence& starter, const AddClaim& add)
     const std::vector<std::string> failed = grade_answer(of, starter, &starter).not_passed();
     const std::set<std::string> found(failed.begin(), failed.end());
     const std::set<std::string> stated(of.starter_fails.begin(), of.starter_fails.end());
-    const Claim about{Claim::Kind::starter,
-                      of.programs[0].file.string(),
-                      "fails " + join(of.starter_fails, ", "),
-                      "",
-                      Verdict::not_run,
-                      ""};
-    add(with_verdict(about, found == stated, "it fails " + join(failed, ", ")));
+    add_judged(add,
+               not_judged(Claim::Kind::starter, of.programs[kFaulty].file.string(),
+                          "fails " + join(of.starter_fails, ", ")),
+               found == stated, "it fails " + join(failed, ", "));
 }
 
-/// The first program's evidence is asked for once, for all answers that are compared with it.
-void judge_wrong_answer(const Case& of, const WrongAnswer& wrong, const EvidenceOf& evidence_of,
-                        std::optional<Evidence>& first, const Claim& about, const AddClaim& add) {
-    const Evidence answer = evidence_of(of, wrong.program);
-    if (of.compares() && !first) first = evidence_of(of, of.programs[0]);
-    const Grade grade = grade_answer(of, answer, first ? &*first : nullptr);
+/// The findings that were to reject a wrong answer, and did not.
+std::vector<std::string> missed_by(const WrongAnswer& wrong, const Grade& grade) {
     std::vector<std::string> missed;
-    for (const std::string& id : wrong.fails) {
-        const auto row = std::find_if(grade.rows.begin(), grade.rows.end(),
-                                      [&](const FindingRow& r) { return r.finding->id == id; });
-        if (row->verdict != Verdict::fail) missed.push_back(id);
-    }
-    add(with_verdict(about, missed.empty(), "these did not reject it: " + join(missed, ", ")));
-}
-
-/// How many lines `diff` marks.
-std::size_t changed_lines(const fs::path& first, const fs::path& second) {
-    const Outcome outcome = run({.words = {"diff", first.string(), second.string()}});
-    const std::vector<std::string> lines = split(outcome.out, '\n');
-    return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-        return line.starts_with("<") || line.starts_with(">");
-    }));
+    for (const FindingRow& row : grade.rows)
+        if (row.verdict != Verdict::fail &&
+            std::count(wrong.fails.begin(), wrong.fails.end(), row.finding->id))
+            missed.push_back(row.finding->id);
+    return missed;
 }
 
 void check_diff(const Course& course, const Case& of, const AddClaim& add) {
-    const fs::path first = of.programs[0].file, second = of.programs[1].file;
-    const std::size_t changed = changed_lines(course.root() / first, course.root() / second);
-    const Claim about{Claim::Kind::structure, of.id, "small difference", "", Verdict::not_run, ""};
-    add(with_verdict(
-        about, changed > 0 && changed <= kMostChangedLines,
-        fmt::format("diff {} {} has {} changed lines; the difference is the explanation, so it has "
-                    "1 to {}",
-                    first.string(), second.string(), changed, kMostChangedLines)));
+    const std::string first = of.programs[kFaulty].file.string(), second = of.programs[kRight].file.string();
+    const std::vector<std::string> lines =
+        split(run({.words = {"diff", course.root() / first, course.root() / second}}).out, '\n');
+    const auto changed = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+        return line.starts_with("<") || line.starts_with(">");
+    });
+    add_judged(add, not_judged(Claim::Kind::structure, of.id, "small difference"),
+               changed > 0 && changed <= kMostChangedLines,
+               fmt::format("diff {} {} has {} changed lines; the difference is the explanation, so it has "
+                           "1 to {}",
+                           first, second, changed, kMostChangedLines));
 }
 
 /// Evidence that no program asks for stays behind when one is renamed or recorded for less.
@@ -123,14 +120,13 @@ void check_files(const Course& course, const Case& of, const AddClaim& add) {
     }
     if (of.draft && complete)
         faults.push_back("all of it is recorded: take `draft = true` out of its case.toml");
-    const Claim about{Claim::Kind::structure, of.id, "evidence files", "", Verdict::not_run, ""};
-    add(with_verdict(about, faults.empty(), join(faults, "; ")));
+    add_judged(add, not_judged(Claim::Kind::structure, of.id, "evidence files"), faults.empty(),
+               join(faults, "; "));
 }
-
-}  // namespace
 
 EvidenceOf recorded_evidence(const Course& course, bool stale_fails) {
     return [&course, stale_fails](const Case& of, const Program& program) {
+        (void)course.source_of(program);  // a patch that does not apply fails, recorded or not
         if (!is_recorded(course, {program}))
             throw Error(fmt::format("{} is not recorded{}. On a machine with a GPU: ./lab record",
                                     program.file.string(), of.draft ? " yet, as its case is a draft" : ""),
@@ -146,36 +142,14 @@ EvidenceOf recorded_evidence(const Course& course, bool stale_fails) {
     };
 }
 
-void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim& add) {
-    attempt({Claim::Kind::finding, of.id, "", "", Verdict::fail, ""}, add, [&] {
-        std::vector<Evidence> evidence;
-        for (const Program& program : of.programs) evidence.push_back(evidence_of(of, program));
-        std::vector<const Evidence*> pointers;
-        for (const Evidence& side : evidence) pointers.push_back(&side);
-        judge_findings(of, pointers, add);
-        if (of.kind == CaseKind::exercise) judge_starter(of, evidence[0], add);
-    });
-    std::optional<Evidence> first;
-    for (const WrongAnswer& wrong : of.wrong) {
-        const Claim about{Claim::Kind::rejected,
-                          wrong.program.file.string(),
-                          "is rejected for " + join(wrong.fails, ", "),
-                          "",
-                          Verdict::not_run,
-                          ""};
-        attempt(about, add, [&] { judge_wrong_answer(of, wrong, evidence_of, first, about, add); });
-    }
-}
-
 void judge_answers(const Chapter& chapter, const EvidenceOf& evidence_of, const AddClaim& add) {
     for (const Question& question : chapter.quiz) {
-        Claim claim{Claim::Kind::answer, chapter.id, question.id, "",
-                    Verdict::pass,       "",         false,       question.where};
-        attempt(claim, add, [&] {
-            const Case& about = chapter.case_of(question);
-            const Evidence evidence = evidence_of(about, about.programs[question.side]);
+        const Claim about = not_judged(Claim::Kind::answer, chapter.id, question.id, question.where);
+        attempt(about, add, [&] {
+            const Case& of = chapter.case_of(question);
+            const Evidence evidence = evidence_of(of, of.programs[question.side]);
             (void)right_answer(question, *evidence.recording(question.recording));
-            add(claim);
+            add_judged(add, about, true, "");
         });
     }
 }
@@ -187,12 +161,36 @@ void check_structure(const Course& course, const Chapter& chapter, const AddClai
     }
     const Case* const roofs = chapter.measures_roofs();
     if (!roofs || !is_recorded(course, roofs->programs)) return;
-    const Claim about{Claim::Kind::structure, chapter.id, "roofline", "", Verdict::not_run, ""};
+    const Claim about = not_judged(Claim::Kind::structure, chapter.id, "roofline");
     attempt(about, add, [&] {
         const RooflineEvidence found =
             collect_points(course, chapter, "", open_recorded(course, roofs->programs[0]), false);
-        add(with_verdict(about, found.left_out.empty(), join(found.left_out, "; ")));
+        add_judged(add, about, found.left_out.empty(), join(found.left_out, "; "));
     });
+}
+
+}  // namespace
+
+void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim& add) {
+    attempt(not_judged(Claim::Kind::finding, of.id, ""), add, [&] {
+        std::vector<Evidence> evidence;
+        for (const Program& program : of.programs)
+            check_range(of, evidence.emplace_back(evidence_of(of, program)));
+        judge_findings(of, evidence, add);
+        if (of.kind == CaseKind::exercise) judge_starter(of, evidence[kFaulty], add);
+    });
+    std::optional<Evidence> starter;  // opened or recorded once, for all answers that are compared with it
+    for (const WrongAnswer& wrong : of.wrong) {
+        const std::string file = wrong.program.file.string();
+        const Claim about = not_judged(Claim::Kind::rejected, file,
+                                       "is rejected for " + join(wrong.fails, ", "), file + ":1");
+        attempt(about, add, [&] {
+            const Evidence answer = evidence_of(of, wrong.program);
+            if (of.compares() && !starter) starter = evidence_of(of, of.programs[kFaulty]);
+            const auto missed = missed_by(wrong, grade_answer(of, answer, starter ? &*starter : nullptr));
+            add_judged(add, about, missed.empty(), "these did not reject it: " + join(missed, ", "));
+        });
+    }
 }
 
 Claims recorded_claims(const Course& course, const Chapter& chapter, bool stale_fails) {

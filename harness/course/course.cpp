@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <map>
 
@@ -19,12 +18,6 @@ bool is_root(const fs::path& folder) {
     return fs::exists(folder / "common/nvcc.flags") && fs::exists(folder / "lab");
 }
 
-/// "ch05_streams" does, "checks" does not.
-bool begins_as_chapter(const std::string& folder) {
-    return folder.size() > 2 && folder.starts_with("ch") &&
-           std::isdigit(static_cast<unsigned char>(folder[2]));
-}
-
 /// "ch05" for "5", "05", "ch5" and "ch05"; "" for what is no number.
 std::string chapter_by_number(const std::string& name) {
     const std::string digits = name.starts_with("ch") ? name.substr(2) : name;
@@ -36,12 +29,12 @@ std::string did_you_mean(const std::string& near) {
     return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
 }
 
-/// An answer's own path, as an editor or the shell's completion gives it (work/ch05_streams/1_x/answer.cu),
-/// as a case's name.
-std::string name_of_path(std::string path) {
-    while (path.size() > 1 && path.back() == '/') path.pop_back();  // as a shell completes a folder
+/// A case's name in the path of its answer, as an editor or the shell's completion gives it:
+/// work/ch05_streams/1_x/answer.cu.
+std::string name_in_path(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
     if (path.starts_with("work/")) path.erase(0, 5);
-    if (const std::size_t file = path.rfind("/answer.cu"); file != std::string::npos) path.erase(file);
+    if (path.ends_with("/answer.cu")) path.erase(path.rfind('/'));
     return path;
 }
 
@@ -62,7 +55,8 @@ std::vector<std::string> Course::chapter_ids() const {
     std::vector<std::string> ids;
     for (const auto& entry : fs::directory_iterator(root())) {
         const std::string name = entry.path().filename().string();
-        if (begins_as_chapter(name) && fs::exists(entry.path() / "chapter.toml")) ids.push_back(name);
+        const bool is_chapter = name.starts_with("ch") && name.find_first_of("0123456789") == 2;
+        if (is_chapter && fs::exists(entry.path() / "chapter.toml")) ids.push_back(name);
     }
     std::sort(ids.begin(), ids.end());
     return ids;
@@ -101,8 +95,8 @@ std::string Course::meant_by(const std::string& name) const {
     return near.empty() ? "" : meant.at(near);
 }
 
-Course::Chosen Course::choose(const std::string& asked) const {
-    const std::string name = name_of_path(asked);
+Course::Chosen Course::choose(const std::string& name_or_path) const {
+    const std::string name = name_in_path(name_or_path);
     const std::size_t slash = name.find('/');
     Chosen chosen{chapter(name.substr(0, slash)), nullptr};
     if (slash == std::string::npos) return chosen;
@@ -116,12 +110,12 @@ Course::Chosen Course::choose(const std::string& asked) const {
     }
     if (chosen.part) return chosen;
     const std::vector<Program>& pair = chosen.chapter.pair.programs;
-    for (std::size_t side = 0; side < 2; ++side)
-        if (wanted == pair[side].name)
+    for (const Program& program : pair)
+        if (wanted == program.name)
             throw Error(
                 fmt::format("{}/{} is no exercise, but a program of the chapter: ./lab run {} shows it "
                             "beside {}",
-                            of, wanted, of, pair[1 - side].name));
+                            of, wanted, of, pair[&program == &pair[0] ? 1 : 0].name));
     throw Error(fmt::format("{} has no exercise '{}'{}; it has: {}", of, printable(wanted),
                             did_you_mean(nearest(wanted, names)),
                             names.empty() ? "none" : join(names, ", ")));

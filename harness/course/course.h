@@ -15,30 +15,29 @@ class Course : public Workspace {
   public:
     using Workspace::Workspace;
 
-    /// The repository that the current folder is in; else that of the ./lab that was called (it sets
-    /// LAB_ROOT); else the one that this program was built from.
+    /// The repository around the current folder; else that of the ./lab that was called (it sets LAB_ROOT);
+    /// else the one that this program was built from.
     [[nodiscard]] static Course find();
 
-    /// Chapter folders (ch*/ with a chapter.toml), in order.
+    /// The folders ch*/ with a chapter.toml, in order.
     [[nodiscard]] std::vector<std::string> chapter_ids() const;
 
-    /// All of them, read. An Error names the file and the line that cannot be.
+    /// Reads all of them. Errors name file and line.
     [[nodiscard]] std::vector<Chapter> chapters() const;
 
-    /// A chapter by "ch05", "5" or "ch05_streams"; an Error names the nearest one there is, or the exercise
-    /// that has this name.
+    /// A chapter by "ch05", "5" or "ch05_streams". An Error names what may have been meant.
     [[nodiscard]] Chapter chapter(const std::string& name) const;
 
-    /// A case by "ch05" (the pair) or "ch05/missing_event", also with the exercise's number, and an exercise
-    /// by the path of its answer from the root. An Error names the nearest one there is.
+    /// A case by "ch05" (the pair), "ch05/missing_event", "ch05/4" or by the path of its answer. An Error
+    /// names the nearest one.
     struct Chosen {
         Chapter chapter;
         const Case* part = nullptr;  ///< into `chapter`; null for the pair
         [[nodiscard]] const Case& subject() const { return part ? *part : chapter.pair; }
     };
-    [[nodiscard]] Chosen choose(const std::string& asked) const;
+    [[nodiscard]] Chosen choose(const std::string& name_or_path) const;
 
-    /// What may have been meant by a name that is no chapter's, or "": "ch05", "ch07/capstone".
+    /// The nearest name of a chapter or an exercise, or "": "ch05", "ch07/capstone".
     [[nodiscard]] std::string meant_by(const std::string& name) const;
 };
 

@@ -11,17 +11,8 @@
 namespace lab {
 
 const char* to_string(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::pass:
-            return "pass";
-        case Verdict::fail:
-            return "fail";
-        case Verdict::inconclusive:
-            return "inconclusive";
-        case Verdict::not_run:
-            break;
-    }
-    return "not_run";
+    constexpr const char* kWords[] = {"pass", "not_run", "inconclusive", "fail"};
+    return kWords[static_cast<std::size_t>(verdict)];
 }
 
 Expectation Expectation::parse(const std::string& text) {
@@ -61,12 +52,8 @@ Verdict judge(const std::variant<double, std::string>& value, const Expectation&
     const bool ordering = c != "==" && c != "!=";
     const double noise = margin * std::fabs(t);
     if (ordering && noise > 0 && std::fabs(v - t) <= noise) return Verdict::inconclusive;
-    const bool holds = c == "=="   ? v == t
-                       : c == "!=" ? v != t
-                       : c == "<"  ? v < t
-                       : c == "<=" ? v <= t
-                       : c == ">"  ? v > t
-                                   : v >= t;
+    const bool holds =
+        v == t ? c == "==" || c == "<=" || c == ">=" : c == "!=" || (v < t ? c[0] == '<' : c[0] == '>');
     return holds ? Verdict::pass : Verdict::fail;
 }
 

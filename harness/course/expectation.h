@@ -6,9 +6,9 @@
 
 namespace lab {
 
-/// pass and fail speak of a value that was measured; inconclusive of one within the noise around the
-/// threshold, or of a capture that may not be whole; not_run of one never measured. Only pass is a pass.
-enum class Verdict { pass, fail, inconclusive, not_run };
+/// inconclusive: the value lies within the noise around the threshold, or the capture may not be whole.
+/// not_run: the value was never measured. The worst comes last.
+enum class Verdict { pass, not_run, inconclusive, fail };
 
 /// As in --json: "pass", "fail", "inconclusive", "not_run".
 [[nodiscard]] const char* to_string(Verdict verdict);
@@ -17,7 +17,7 @@ enum class Verdict { pass, fail, inconclusive, not_run };
 struct Expectation {
     std::string comparison;  ///< == != < <= > >=
     std::variant<double, std::string> threshold;
-    std::string text;  ///< as written in chapter.toml
+    std::string text;  ///< as written in case.toml
 
     /// An Error says what is wrong with the text.
     [[nodiscard]] static Expectation parse(const std::string& text);

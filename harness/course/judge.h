@@ -1,4 +1,4 @@
-// The judge: puts a case's questions to evidence, and says what is to be thought of the answers.
+// The judge: measures each finding of a case in evidence, and compares the value with what is expected.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace lab {
 
-/// An answer and what is to be thought of it.
+/// A measured value and its verdict.
 struct Judged {
     Measured measured;
     Verdict verdict = Verdict::not_run;
     std::string why;  ///< for every verdict but pass: a sentence
 };
 
-/// A finding for each program that was judged. The verdict is the worst of them.
+/// A finding, judged for each program. The verdict is the worst of them.
 struct FindingRow {
     const Finding* finding = nullptr;
     std::vector<Judged> sides;
@@ -28,31 +28,27 @@ struct FindingRow {
     [[nodiscard]] std::string why(const std::vector<Program>& programs) const;
 };
 
-/// Judges one program by one side's expectation, in the recording that the finding is asked of. What is only
-/// shown has none, nor has a comparison: it passes as measured. A value that is missing fails, unless the
-/// finding says that it may be.
+/// Judges one program by the expectation of a side. A finding that is only shown, or that compares both
+/// programs, passes as measured. A missing value fails, unless the finding allows it.
 [[nodiscard]] Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side);
 
-/// All findings of a case, in its order, each program by its own evidence; the rows point into the case. Two
-/// programs are judged at once, so they must not share an open file.
-[[nodiscard]] std::vector<FindingRow> judge_case(const Case& of,
-                                                 const std::vector<const Evidence*>& evidence);
+/// Judges all findings of a case, in its order, each program by its own evidence. The rows point into the
+/// case.
+[[nodiscard]] std::vector<FindingRow> judge_case(const Case& of, const std::vector<Evidence>& evidence);
 
-/// How one program does as an answer to a case: each finding by what is expected of the right program, in
-/// rows of one side.
+/// How one program does as an answer to a case: it is judged as the right program, in rows of one side.
 struct Grade {
     std::vector<FindingRow> rows;
-    Verdict verdict = Verdict::not_run;  ///< the worst of what is asserted
+    Verdict verdict = Verdict::not_run;  ///< the worst of the asserted findings
 
     /// The asserted findings that it did not pass.
     [[nodiscard]] std::vector<std::string> not_passed() const;
 };
 
-/// Findings that compare the two programs need the first one's evidence, recorded beside; without it they are
-/// not run.
-[[nodiscard]] Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* first = nullptr);
+/// Findings that compare the two programs need the faulty one's evidence, recorded beside; without it they
+/// are not run.
+[[nodiscard]] Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* faulty = nullptr);
 
-/// fail before inconclusive before not_run before pass.
 [[nodiscard]] Verdict worse(Verdict a, Verdict b);
 [[nodiscard]] Verdict worst_of(const std::vector<FindingRow>& rows);
 

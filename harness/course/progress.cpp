@@ -16,40 +16,20 @@ namespace lab {
 
 namespace {
 
-constexpr Step kSteps[] = {Step::started, Step::failed, Step::passed, Step::ungraded,
-                           Step::hint,    Step::right,  Step::wrong};
+/// In the order of the enum.
+constexpr const char* kSteps[] = {"started", "failed", "passed", "ungraded", "hint", "right", "wrong"};
 
 bool is_check(Step step) {
     return step == Step::failed || step == Step::passed || step == Step::ungraded;
 }
 
 std::optional<Step> step_from(const std::string& word) {
-    for (const Step step : kSteps)
-        if (word == to_string(step)) return step;
-    return std::nullopt;
+    const auto at = std::find(std::begin(kSteps), std::end(kSteps), word);
+    if (at == std::end(kSteps)) return std::nullopt;
+    return static_cast<Step>(at - std::begin(kSteps));
 }
 
 }  // namespace
-
-const char* to_string(Step step) {
-    switch (step) {
-        case Step::started:
-            return "started";
-        case Step::failed:
-            return "failed";
-        case Step::passed:
-            return "passed";
-        case Step::ungraded:
-            return "ungraded";
-        case Step::hint:
-            return "hint";
-        case Step::right:
-            return "right";
-        case Step::wrong:
-            break;
-    }
-    return "wrong";
-}
 
 const char* state_of(const Done& done) {
     if (done.passed) return "passed";
@@ -61,22 +41,19 @@ const char* state_of(const Done& done) {
 void Progress::add(Step step, const std::string& subject, const std::vector<std::string>& failed) const {
     lines_.reset();
     fs::create_directories(file_.parent_path());
-    std::string line = fmt::format("{} {} {}{}{}\n", utc_now(), to_string(step), subject,
-                                   failed.empty() ? "" : " ", join(failed, ","));
+    std::string line = fmt::format("{} {} {}{}{}\n", utc_now(), kSteps[static_cast<std::size_t>(step)],
+                                   subject, failed.empty() ? "" : " ", join(failed, ","));
     const auto fail = [&](int reason) {
         throw Error(fmt::format("cannot write {}: {}", file_.string(), std::strerror(reason)));
     };
-    const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const int fd = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0) fail(errno);
     // A crash or an editor may have left the last line without its end: begin a new one.
     char last = '\n';
-    const int reader = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (reader >= 0 && ::lseek(reader, -1, SEEK_END) >= 0 && ::read(reader, &last, 1) == 1 && last != '\n')
-        line.insert(0, "\n");
-    if (reader >= 0) ::close(reader);
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    if (size > 0 && ::pread(fd, &last, 1, size - 1) == 1 && last != '\n') line.insert(0, "\n");
     const ssize_t written = ::write(fd, line.data(), line.size());
-    // Of a line only a part is written where the disk is full.
-    const int reason = written < 0 ? errno : ENOSPC;
+    const int reason = written < 0 ? errno : ENOSPC;  // a full disk takes only a part of the line
     ::close(fd);
     if (written != static_cast<ssize_t>(line.size())) fail(reason);
 }
@@ -123,10 +100,6 @@ std::optional<Step> Progress::last_answer(const std::string& subject) const {
         if (line.subject == subject && (line.step == Step::right || line.step == Step::wrong))
             last = line.step;
     return last;
-}
-
-bool Progress::answered_right(const std::string& subject) const {
-    return last_answer(subject) == Step::right;
 }
 
 }  // namespace lab

@@ -15,30 +15,26 @@ namespace lab {
 
 QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter, const Question& question) {
     const Program program = chapter.program_of(question);
-    if (std::optional<Evidence> own = own_live_run(course, program)) {
-        // A run here that cannot answer, such as one without samples of the GPU, is no reason not to ask.
-        if (measure(*own, question.query).value.has_value()) {
-            const std::string label = source_label(own->provenance(), true);
-            return {std::move(*own), true, label, live_evidence_path(course, program)};
-        }
-    }
-    Evidence recorded = open_recorded(course, program);
-    const std::string label = source_label(recorded.provenance(), false);
-    return {std::move(recorded), false, label, course.evidence_of(program)};
+    std::optional<Evidence> own = own_live_run(course, program);
+    // A run that has no answer, such as one without samples of the GPU, does not count.
+    const bool live = own && measure(*own, question.query).value.has_value();
+    Evidence evidence = live ? std::move(*own) : open_recorded(course, program);
+    std::string label = source_label(evidence.provenance(), live);
+    return {std::move(evidence), live, std::move(label),
+            live ? live_evidence_path(course, program) : course.evidence_of(program)};
 }
 
 double right_answer(const Question& question, const Evidence& evidence) {
+    const auto fail = [&](const std::string& why) {
+        throw Error(fmt::format("question {}{}", question.id, why), kFindingFailed);
+    };
     const Measured measured = measure(evidence, question.query);
-    const double* number = measured.value ? std::get_if<double>(&*measured.value) : nullptr;
-    if (!number)
-        throw Error(fmt::format("question {} has no answer in this evidence: {}", question.id,
-                                measured.value ? "it is a text" : measured.missing),
-                    kFindingFailed);
+    if (!measured.value) fail(" has no answer in this evidence: " + measured.missing);
+    const double* const number = std::get_if<double>(&*measured.value);
+    if (!number) fail(" has no answer in this evidence: it is a text");
     const auto choices = static_cast<double>(question.choices.size());
     if (choices > 0 && (*number != std::floor(*number) || *number < 1 || *number > choices))
-        throw Error(
-            fmt::format("question {}: the evidence answers {}, which is no choice", question.id, *number),
-            kFindingFailed);
+        fail(fmt::format(": the evidence answers {}, which is no choice", *number));
     return *number;
 }
 

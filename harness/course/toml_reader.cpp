@@ -36,16 +36,24 @@ const toml::node& TomlReader::node(const std::string& key, const char* type) {
     return *found;
 }
 
+template <class T>
+T TomlReader::value(const std::string& key, const char* type) {
+    const toml::node& found = node(key, type);
+    std::optional<T> value;
+    if constexpr (std::is_same_v<T, double>)
+        value = found.value<double>();  // 2 is a number as well
+    else
+        value = found.value_exact<T>();
+    if (!value) fail(fmt::format("'{}' must be {}", key, type), key);
+    return *value;
+}
+
 std::string TomlReader::text(const std::string& key) {
-    const auto value = node(key, "a text").value_exact<std::string>();
-    if (!value) fail(fmt::format("'{}' must be a text", key), key);
-    return trim(*value);
+    return trim(value<std::string>(key, "a text"));
 }
 
 int64_t TomlReader::integer(const std::string& key) {
-    const auto value = node(key, "a whole number").value_exact<int64_t>();
-    if (!value) fail(fmt::format("'{}' must be a whole number", key), key);
-    return *value;
+    return value<int64_t>(key, "a whole number");
 }
 
 std::vector<std::string> TomlReader::texts(const std::string& key) {
@@ -53,9 +61,9 @@ std::vector<std::string> TomlReader::texts(const std::string& key) {
     if (!array) fail(fmt::format("'{}' must be a list of texts", key), key);
     std::vector<std::string> values;
     for (const toml::node& element : *array) {
-        const auto value = element.value_exact<std::string>();
-        if (!value) fail(fmt::format("'{}' must hold texts only", key), key);
-        values.push_back(trim(*value));
+        const auto text = element.value_exact<std::string>();
+        if (!text) fail(fmt::format("'{}' must hold texts only", key), key);
+        values.push_back(trim(*text));
     }
     return values;
 }
@@ -69,17 +77,11 @@ std::optional<std::string> TomlReader::text_if(const std::string& key) {
 }
 
 bool TomlReader::flag_or(const std::string& key, bool fallback) {
-    if (!has(key)) return fallback;
-    const auto value = node(key, "true or false").value_exact<bool>();
-    if (!value) fail(fmt::format("'{}' must be true or false", key), key);
-    return *value;
+    return has(key) ? value<bool>(key, "true or false") : fallback;
 }
 
 double TomlReader::number_or(const std::string& key, double fallback) {
-    if (!has(key)) return fallback;
-    const auto value = node(key, "a number").value<double>();
-    if (!value) fail(fmt::format("'{}' must be a number", key), key);
-    return *value;
+    return has(key) ? value<double>(key, "a number") : fallback;
 }
 
 std::vector<std::string> TomlReader::texts_or_none(const std::string& key) {
@@ -89,10 +91,10 @@ std::vector<std::string> TomlReader::texts_or_none(const std::string& key) {
 std::vector<TomlReader> TomlReader::tables(const std::string& key) {
     std::vector<TomlReader> readers;
     if (!has(key)) return readers;
-    const toml::array* array = node(key, "a list of tables").as_array();
-    if (!array) fail(fmt::format("'{}' must be written as [[{}]]", key, key), key);
+    const toml::array* const array = node(key, "a list of tables").as_array();
+    if (!array) fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
     for (const toml::node& element : *array) {
-        if (!element.is_table()) fail(fmt::format("'{}' must be written as [[{}]]", key, key), key);
+        if (!element.is_table()) fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
         readers.push_back(TomlReader(shown_, root_, element.as_table()));
     }
     return readers;
@@ -101,12 +103,12 @@ std::vector<TomlReader> TomlReader::tables(const std::string& key) {
 std::vector<std::pair<std::string, TomlReader>> TomlReader::named_tables(const std::string& key) {
     std::vector<std::pair<std::string, TomlReader>> readers;
     if (!has(key)) return readers;
-    const toml::table* table = node(key, "a table of tables").as_table();
-    if (!table) fail(fmt::format("'{}' must be written as [{}]", key, key), key);
+    const toml::table* const table = node(key, "a table of tables").as_table();
+    if (!table) fail(fmt::format("'{0}' must be written as [{0}]", key), key);
     for (const auto& [name, element] : *table) {
         if (!element.is_table())
-            fail(fmt::format("'{}' in [{}] must be a table: {} = {{ says = ..., sql = ... }}", name.str(),
-                             key, name.str()),
+            fail(fmt::format("'{0}' in [{1}] must be a table: {0} = {{ says = ..., sql = ... }}", name.str(),
+                             key),
                  key);
         readers.emplace_back(std::string(name.str()), TomlReader(shown_, root_, element.as_table()));
     }

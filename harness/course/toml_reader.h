@@ -1,4 +1,4 @@
-// A table of a TOML file, read key by key. Keys that nobody asked for are mistakes in the file, and are said.
+// A table of a TOML file, read key by key. A key that the program does not read is an error: it is misspelt.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,9 @@
 
 namespace lab {
 
-/// A table, and which of its keys were read.
 class TomlReader {
   public:
-    /// Parses a file; an Error names the file, the line and what is wrong there. `shown` is its name in
-    /// errors.
+    /// Parses a file. `shown` is its name in errors, which say file and line.
     [[nodiscard]] static TomlReader parse_file(const std::filesystem::path& path, const std::string& shown);
 
     [[nodiscard]] bool has(const std::string& key) const { return table_->contains(key); }
@@ -29,20 +27,20 @@ class TomlReader {
     [[nodiscard]] int64_t integer(const std::string& key);
     [[nodiscard]] std::vector<std::string> texts(const std::string& key);
 
-    /// The same, or `fallback` if the key is missing.
+    /// The same; if the key is missing, `fallback` or nothing.
     [[nodiscard]] std::string text_or(const std::string& key, const std::string& fallback);
     [[nodiscard]] std::optional<std::string> text_if(const std::string& key);
     [[nodiscard]] bool flag_or(const std::string& key, bool fallback);
     [[nodiscard]] double number_or(const std::string& key, double fallback);
     [[nodiscard]] std::vector<std::string> texts_or_none(const std::string& key);
 
-    /// The tables of an array such as [[finding]]; none if it is absent.
+    /// The tables of [[key]]; none if it is absent.
     [[nodiscard]] std::vector<TomlReader> tables(const std::string& key);
 
-    /// The tables in a table such as [shown], by name, in the order of the file; none if it is absent.
+    /// The tables in [key] by name, in the order of the file; none if it is absent.
     [[nodiscard]] std::vector<std::pair<std::string, TomlReader>> named_tables(const std::string& key);
 
-    /// Throws if a key was never read: it is misspelt, or belongs elsewhere.
+    /// An Error if a key was never read.
     void expect_all_read() const;
 
     /// The file and the line of this table, or of one of its keys: "ch05_streams/case.toml:12".
@@ -56,6 +54,8 @@ class TomlReader {
         : shown_(std::move(shown)), root_(std::move(root)), table_(table) {}
 
     const toml::node& node(const std::string& key, const char* type);
+    template <class T>
+    T value(const std::string& key, const char* type);
 
     std::string shown_;
     std::shared_ptr<const toml::table> root_;  ///< keeps the parsed file alive

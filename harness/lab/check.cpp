@@ -169,17 +169,18 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
         return not_run_here(course, chosen, file, "it compiles", "there is no NVIDIA GPU here");
     }
     try {
-        const LiveRun live = record_live(course, program, announce_to_terminal);
+        const Evidence live = record_live(course, program, announce_to_terminal);
         // A comparison holds only between two runs on the same machine, one after the other.
-        const std::optional<LiveRun> starter =
+        const std::optional<Evidence> starter =
             exercise.compares()
                 ? std::optional(record_live(course, exercise.programs[0], announce_to_terminal))
                 : std::nullopt;
-        const Grade grade = grade_answer(exercise, *live.evidence, starter ? &*starter->evidence : nullptr);
-        fmt::print("\n{}  {}\n\n", bold(file), source_label(live.evidence->provenance(), true));
-        print_last_words(exercise, *live.evidence);
+        const Grade grade = grade_answer(exercise, live, starter ? &*starter : nullptr);
+        fmt::print("\n{}  {}\n\n", bold(file), source_label(live.provenance(), true));
+        print_last_words(exercise, live);
         fmt::print("{}", grade_text(exercise, grade));
-        if (fs::exists(live.report)) fmt::print("report   {}\n", course.shown(live.report));
+        const fs::path report = live_evidence_path(course, program).replace_extension(".nsys-rep");
+        if (fs::exists(report)) fmt::print("report   {}\n", course.shown(report));
         return finish(course, chosen, grade.verdict, failed_by(grade), file);
     } catch (const ProgramError& problem) {
         fmt::print("{}\n", problem.what());

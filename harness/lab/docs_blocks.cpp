@@ -61,7 +61,7 @@ std::string measured(const Place& place, const std::string& argument) {
     const Case& of = subject_of(place, argument).of;
     if (lacks_evidence(place.course, of)) return kNotRecorded;
     const CaseEvidence evidence = obtain(place.course, of, Source::recorded, kQuietly);
-    const std::vector<FindingRow> rows = judge_case(of, evidence.pointers());
+    const std::vector<FindingRow> rows = judge_case(of, evidence.sides);
     for (const FindingRow& row : rows)
         if (row.verdict != Verdict::pass)
             throw Error(fmt::format("{}: {}: {}", row.finding->where, row.finding->id, row.why(of.programs)),

@@ -139,7 +139,7 @@ Json findings_json(const Case& of, const std::vector<FindingRow>& rows) {
             }
         }
         if (row.quotient) {
-            const std::size_t over = finding.quotient->over;
+            const std::size_t over = finding.quotient->divisor;
             const std::string name = of.programs[1 - over].name + "_over_" + of.programs[over].name;
             item[name] = value_json(row.quotient->measured);
             expect = {{name, finding.quotient->expected.text}};

@@ -52,7 +52,8 @@ Json report_of(const Chapter& chapter, const Progress& progress) {
                              {"failed", done.failed},
                              {"last_activity", time_or_null(done.last)}});
     }
-    for (const Question& q : chapter.quiz) right += progress.answered_right(question_subject(chapter, q));
+    for (const Question& q : chapter.quiz)
+        right += progress.last_answer(question_subject(chapter, q)) == Step::right;
     return {{"chapter", chapter.id},
             {"passed", passed},
             {"exercises", exercises},

@@ -35,7 +35,7 @@ struct Found {
 
 Found find(const Course& course, const Case& of, Source source) {
     Found found{&of, obtain(course, of, source, announce_to_terminal), {}, ""};
-    found.rows = judge_case(of, found.evidence->pointers());
+    found.rows = judge_case(of, found.evidence->sides);
     return found;
 }
 

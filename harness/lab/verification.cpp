@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array kKinds{"finding", "starter", "rejected", "answer", "clean", "structure"};
-constexpr std::array kVerdicts{"pass", "fail", "inconclusive", "not_run"};
+constexpr std::array kVerdicts{"pass", "not_run", "inconclusive", "fail"};
 
 template <class Words>
 std::size_t place_of(const std::string& word, const Words& words) {

@@ -80,7 +80,7 @@ Verified verify_live(const Course& course, const Chapter& chapter, const AddClai
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
         if (const std::string missing = missing_for_live(of.needs()); !missing.empty())
             throw Error(missing, kNothingCouldRun);
-        Evidence evidence = std::move(*record_live(course, program, announce_to_terminal).evidence);
+        Evidence evidence = record_live(course, program, announce_to_terminal);
         verified.sources[program.file.string()] = fingerprint_in(evidence.provenance());
         return evidence;
     };

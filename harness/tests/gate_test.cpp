@@ -18,29 +18,21 @@ class Noise {
   public:
     double uniform() { return (static_cast<double>(random_() >> 12) + 0.5) * 0x1p-52; }
     double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform()); }
-    double outlier(double probability) { return uniform() < probability ? 0.2 + 0.3 * uniform() : 0; }
-    double correlated() { return last_ = 0.9 * last_ + 0.44 * normal(); }
 
   private:
     std::mt19937_64 random_{7};
-    double last_ = 0;
 };
 
 /// How many times its usual time the i-th of n runs takes, whichever program it is.
 using Machine = double (*)(Noise& noise, double i, double n);
 
 constexpr Machine jitter = [](Noise& noise, double, double) { return 1 + 0.03 * noise.normal(); };
-constexpr Machine skew = [](Noise& noise, double, double) {
-    return 1 - 0.03 * std::log(noise.uniform()) + noise.outlier(0.1);
-};
 constexpr Machine drift = [](Noise& noise, double i, double n) {
     return 1 + 0.2 * i / n + 0.02 * noise.normal();
 };
-constexpr Machine correlated = [](Noise& noise, double, double) { return 1 + 0.03 * noise.correlated(); };
 constexpr Machine rhythm = [](Noise& noise, double i, double) {
     return (std::fmod(i, 2) == 1 ? 1.04 : 1) * (1 + 0.01 * noise.normal());
 };
-constexpr Machine wild = [](Noise& noise, double, double) { return std::exp(0.15 * noise.normal()); };
 
 /// Fills in what the gate would measure on that machine if B took `slowdown` times as long as A.
 std::vector<RunPair> simulate(Machine machine, Noise& noise, std::vector<RunPair> pairs, double slowdown) {
@@ -55,24 +47,24 @@ std::vector<RunPair> simulate(Machine machine, Noise& noise, std::vector<RunPair
 }
 
 /// The share of 1000 trials that end with this verdict.
-double share_of(const char* verdict, Machine machine, double slowdown, std::size_t pairs = 30) {
+double share_of(const char* verdict, Machine machine, double slowdown) {
     Noise noise;
     int trials = 0;
     for (uint64_t seed = 0; seed < 1000; ++seed) {
-        const auto measured = simulate(machine, noise, pairs_in_random_order(pairs, seed), slowdown);
+        const auto measured = simulate(machine, noise, pairs_in_random_order(30, seed), slowdown);
         trials += judge_pairs(measured, kThreshold).verdict == verdict;
     }
     return trials / 1000.0;
 }
 
-std::vector<RunPair> with_ratios(const std::vector<double>& ratios) {
+GateResult judge_ratios(const std::vector<double>& ratios) {
     std::vector<RunPair> pairs;
     for (const double ratio : ratios) pairs.push_back({2, 2 * ratio});
-    return pairs;
+    return judge_pairs(pairs, kThreshold);
 }
 
 std::string verdict_of(const std::vector<double>& ratios) {
-    return judge_pairs(with_ratios(ratios), kThreshold).verdict;
+    return judge_ratios(ratios).verdict;
 }
 
 /// The oracle of the interval, by counting: the share of all ways in which n ratios can lie on either side of
@@ -89,10 +81,7 @@ double share_that_holds(std::size_t rank, std::size_t n) {
 }  // namespace
 
 TEST_CASE("a slowdown of 10 % is caught, and a program beside itself raises no alarm, on every machine") {
-    const std::pair<const char*, Machine> machines[] = {
-        {"jitter", jitter}, {"skew", skew}, {"drift", drift}, {"correlated", correlated}, {"rhythm", rhythm}};
-    for (const auto& [name, machine] : machines) {
-        INFO(name);
+    for (const Machine machine : {jitter, drift, rhythm}) {
         CHECK(share_of(kSlower, machine, 1.10) >= 0.95);
         CHECK(share_of(kFaster, machine, 1 / 1.10) >= 0.95);
         CHECK(share_of(kSlower, machine, 1) <= 0.05);
@@ -101,12 +90,7 @@ TEST_CASE("a slowdown of 10 % is caught, and a program beside itself raises no a
     // Where the noise allows, the threshold itself is caught, and a fifth of it is let pass.
     CHECK(share_of(kSlower, drift, 1 + kThreshold) >= 0.95);
     CHECK(share_of(kNoDifference, drift, 1 + kThreshold / 5) >= 0.95);
-    // Noise that hides the threshold is not let pass, and more pairs help.
-    CHECK(share_of(kInconclusive, wild, 1) >= 0.9);
-    CHECK(share_of(kSlower, wild, 1.10, 400) >= 0.95);
-}
-
-TEST_CASE("without the coin, a rhythm of the machine would raise an alarm") {
+    // Without the coin, a rhythm of the machine would raise an alarm.
     Noise noise;
     CHECK(judge_pairs(simulate(rhythm, noise, std::vector<RunPair>(30), 1), kThreshold).verdict == kSlower);
 }
@@ -118,13 +102,10 @@ TEST_CASE("each line of the rule") {
     CHECK(verdict_of({1.08, 0.94, 1.00, 1.02, 0.98, 1.00}) == kInconclusive);
     // B is slower for certain, but by less than half the threshold.
     CHECK(verdict_of({1.01, 1.02, 1.01, 1.02, 1.01, 1.02}) == kNoDifference);
-    CHECK(verdict_of({1.01, 1.02, 1.01, 1.02, 1.01, 1.06}) == kInconclusive);
-    CHECK(verdict_of({1.03, 1.03, 1.03, 1.03, 1.03, 1.03}) == kSlower);
     // The median says slower, and one pair of six says that it need not be.
     CHECK(verdict_of({1.10, 1.11, 1.12, 1.09, 1.10, 0.99}) == kInconclusive);
     // Coarse figures are often equal. At exactly 1 the interval does not lie above 1.
     CHECK(verdict_of({1, 1, 1, 1, 1, 1}) == kNoDifference);
-    CHECK(verdict_of({1, 1.2, 1.2, 1.2, 1.2, 1.2}) == kInconclusive);
 }
 
 TEST_CASE("the interval is the narrowest that covers 95 %, as counted one by one") {
@@ -134,28 +115,18 @@ TEST_CASE("the interval is the narrowest that covers 95 %, as counted one by one
         for (std::size_t i = n; i > 0; --i) ratios.push_back(static_cast<double>(i));
         std::size_t best = 1;
         while (share_that_holds(best + 1, n) >= 0.95) ++best;
-        const GateResult result = judge_pairs(with_ratios(ratios), kThreshold);
+        const GateResult result = judge_ratios(ratios);
         CHECK(result.low == doctest::Approx(static_cast<double>(best)));
         CHECK(result.high == doctest::Approx(static_cast<double>(n + 1 - best)));
-        CHECK(result.medians[1] == static_cast<double>(n + 1));
         CHECK(result.coverage == doctest::Approx(share_that_holds(best, n)).epsilon(1e-12));
     }
-    const GateResult most = judge_pairs(with_ratios(std::vector<double>(kMostPairs, 1)), kThreshold);
-    CHECK(most.coverage == doctest::Approx(0.9537).epsilon(0.0001));  // of rank 469, 500 - 1.96 sqrt(1000)/2
 }
 
 TEST_CASE("what cannot be judged is an error") {
-    CHECK_THROWS_AS((void)judge_pairs(with_ratios(std::vector<double>(kFewestPairs - 1, 1.0)), kThreshold),
-                    Error);
-    CHECK_THROWS_AS((void)judge_pairs(with_ratios(std::vector<double>(kMostPairs + 1, 1.0)), kThreshold),
-                    Error);
-    for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
-        auto pairs = with_ratios(std::vector<double>(10, 1.0));
-        pairs[4].a = bad;
-        CHECK_THROWS_AS((void)judge_pairs(pairs, kThreshold), Error);
-        std::swap(pairs[4].a, pairs[4].b);
-        CHECK_THROWS_AS((void)judge_pairs(pairs, kThreshold), Error);
-    }
+    for (const std::size_t pairs : {kFewestPairs - 1, kMostPairs + 1})
+        CHECK_THROWS_AS((void)judge_ratios(std::vector<double>(pairs, 1.0)), Error);
+    for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL})
+        CHECK_THROWS_AS((void)judge_ratios({1, 1, 1, bad, 1, 1}), Error);
 }
 
 TEST_CASE("the order of the runs is a fair coin, and the seed's alone") {
@@ -163,7 +134,6 @@ TEST_CASE("the order of the runs is a fair coin, and the seed's alone") {
         const auto order = pairs_in_random_order(pairs, seed);
         return std::count_if(order.begin(), order.end(), [](const RunPair& pair) { return pair.b_first; });
     };
-    CHECK(heads(1, 10'000) == heads(1, 10'000));
     CHECK(std::abs(heads(3, 10'000) - 5000) < 200);  // four standard errors
     CHECK(heads(1, 8) == 1);                         // the same with every library
 }
