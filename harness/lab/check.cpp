@@ -1,7 +1,9 @@
-// lab check EX: builds the learner's file, runs it under its tools and grades it by what they saw.
+// lab check EX: builds the learner's file, runs it under its tools and grades it by what they saw. lab watch
+// EX does so whenever the file is saved, until it passes.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "core/files.h"
 #include "core/terminal.h"
@@ -25,15 +27,9 @@ Program answer_program(const Course& course, const Case& exercise) {
     return program;
 }
 
-void print_what_would_be_graded(const Case& exercise) {
-    for (const Finding& f : exercise.findings)
-        if (f.asserted())
-            fmt::print("  - {}: {}{}\n", f.says, expected_of_answer(exercise, f),
-                       f.unit.empty() || f.quotient ? "" : " " + f.unit);
-}
-
-/// What the program printed, if it did not end as it should: that may be the reason for all the rest.
-void print_last_words(const Case& exercise, const Evidence& evidence) {
+/// Prints the last lines of the program's output if it did not end as it should: they may be the reason for
+/// all the rest.
+void print_last_lines(const Case& exercise, const Evidence& evidence) {
     constexpr std::size_t kMostLines = 10;
     const std::optional<int> code = evidence.exit_code();
     const Finding& answer = exercise.findings.front();
@@ -41,19 +37,11 @@ void print_last_words(const Case& exercise, const Evidence& evidence) {
     Statement row = evidence.database().prepare("SELECT stdout FROM PROGRAM");
     std::vector<std::string> lines = row.next() ? split(trim(row.text(0)), '\n') : std::vector<std::string>{};
     if (lines.size() > kMostLines) lines.erase(lines.begin(), lines.end() - kMostLines);
-    const std::string ended = *code > 128 ? fmt::format("was killed by signal {}", *code - 128)
-                                          : fmt::format("ended with exit code {}", *code);
-    fmt::print("  the program {}; the last that it printed:\n", ended);
+    fmt::print("  the program {} {}; the last that it printed:\n",
+               *code > 128 ? "was killed by signal" : "ended with exit code",
+               *code > 128 ? *code - 128 : *code);
     for (const std::string& line : lines) fmt::print("    {}\n", printable(line));
     fmt::print("\n");
-}
-
-/// One hint, the furthest that was asked for so far: further ones are for the learner to want.
-void print_hint(const Course& course, const Course::Chosen& chosen) {
-    const std::vector<std::string>& hints = chosen.part->hints;
-    const auto shown = static_cast<std::size_t>(progress_of(course).exercise(chosen.part->id).hints);
-    const std::size_t index = std::min(shown == 0 ? 0 : shown - 1, hints.size() - 1);
-    fmt::print("{}\n", paragraph(fmt::format("hint {} of {}: {}", index + 1, hints.size(), hints[index])));
 }
 
 std::string next_exercise(const Course::Chosen& chosen) {
@@ -87,7 +75,7 @@ int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict,
             progress.add(Step::failed, id, failed);
             fmt::print("\n{}  {}{}\n", red("not yet"), file,
                        is_still_the_starter(course, *chosen.part) ? ": it is still the starter" : "");
-            print_hint(course, chosen);
+            print_hint(*chosen.part, std::max(progress.exercise(id).hints, 1));
             fmt::print("next     edit it, then ./lab check {}; a further hint: ./lab hint {}\n",
                        short_name(chosen), short_name(chosen));
             break;
@@ -109,33 +97,27 @@ int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict,
     return exit_code_of(verdict);
 }
 
-/// What ./lab analyze shows of evidence, as far as the findings ask for it.
-std::string shown_by_analyze(const Needs& needs) {
-    std::vector<std::string> parts;
-    if (needs.trace) parts.emplace_back("where its time went");
-    if (needs.counters) parts.emplace_back("what ncu counted");
-    if (needs.reports) parts.emplace_back("what compute-sanitizer said");
-    return parts.empty() ? "what it printed" : join(parts, ", ");
-}
-
+/// Says why the answer could not be graded, what would be, and what can be looked at instead.
 int not_run_here(const Course& course, const Course::Chosen& chosen, const std::string& file,
                  const std::string& what_was_done, const std::string& missing) {
     const bool untouched = is_still_the_starter(course, *chosen.part);
     fmt::print("{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
                what_was_done, untouched ? ", and it is still the starter" : "", missing);
-    print_what_would_be_graded(*chosen.part);
-    const Program& program = chosen.part->programs[0];
-    if (!course.has_evidence_of(program)) {  // a draft
+    for (const Finding& f : chosen.part->findings)
+        if (f.asserted())
+            fmt::print("  - {}: {}{}\n", f.says, expected_of_answer(*chosen.part, f),
+                       f.unit.empty() || f.quotient ? "" : " " + f.unit);
+    const Program& starter = chosen.part->programs[0];
+    const std::string name = short_name(chosen);
+    if (!course.has_evidence_of(starter)) {  // a draft
         fmt::print(
             "\nnext     ./lab check {} on a machine with a GPU; nobody has recorded this exercise yet\n",
-            short_name(chosen));
+            name);
         return kNothingCouldRun;
     }
-    const std::string starter = course.shown(course.evidence_of(program));
-    fmt::print("\nnext     ./lab run {} shows the starter beside the solution, as they ran on a GPU\n",
-               short_name(chosen));
-    fmt::print("         ./lab analyze {} shows more of the starter: {}\n", starter,
-               shown_by_analyze(chosen.part->needs()));
+    fmt::print("\nnext     ./lab run {} shows the starter beside the solution, as they ran on a GPU\n", name);
+    fmt::print("         ./lab analyze {} shows what the tools said about the starter\n",
+               course.shown(course.evidence_of(starter)));
     if (!untouched)
         fmt::print("         diff -u {} {} compares it with a solution\n", file,
                    chosen.part->programs[1].file.string());
@@ -143,8 +125,7 @@ int not_run_here(const Course& course, const Course::Chosen& chosen, const std::
     return kNothingCouldRun;
 }
 
-}  // namespace
-
+/// Builds, runs and grades the answer, prints all of it, and notes the result. Returns the exit code.
 int check_answer(const Course& course, const Course::Chosen& chosen) {
     const Case& exercise = *chosen.part;
     const fs::path answer = answer_path(course, exercise);
@@ -177,7 +158,7 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
                 : std::nullopt;
         const Grade grade = grade_answer(exercise, *live.evidence, starter ? &*starter->evidence : nullptr);
         fmt::print("\n{}  {}\n\n", bold(file), source_label(live.evidence->provenance(), true));
-        print_last_words(exercise, *live.evidence);
+        print_last_lines(exercise, *live.evidence);
         fmt::print("{}", grade_text(exercise, grade));
         if (fs::exists(live.report)) fmt::print("report   {}\n", course.shown(live.report));
         return finish(course, chosen, grade.verdict, failed_by(grade), file);
@@ -187,9 +168,50 @@ int check_answer(const Course& course, const Course::Chosen& chosen) {
     }
 }
 
+/// What a save changes: the file's time and size. Nothing while an editor replaces the file by a new one.
+using FileState = std::optional<std::pair<fs::file_time_type, std::uintmax_t>>;
+
+FileState state_of(const fs::path& file) {
+    std::error_code no_time, no_size;
+    const std::pair state{fs::last_write_time(file, no_time), fs::file_size(file, no_size)};
+    return no_time || no_size ? std::nullopt : std::optional(state);
+}
+
+/// Returns once the file differs from `seen` and two looks at it agree, as editors write in bursts.
+FileState changed_state(const fs::path& file, const FileState& seen) {
+    for (FileState before, now = seen;; before = now) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        now = state_of(file);
+        if (now && now != seen && now == before) return now;
+    }
+}
+
+int watch(const std::string& name) {
+    const Course course = Course::find();
+    const Course::Chosen chosen = choose_exercise(course, name);
+    const fs::path answer = answer_path(course, *chosen.part);
+    if (!fs::exists(answer)) start_exercise(course, *chosen.part);
+    for (FileState seen = state_of(answer);; seen = changed_state(answer, seen)) {
+        int result = kBadInput;
+        try {
+            result = check_answer(course, chosen);
+        } catch (const Error& problem) {
+            fmt::print("{}\n", problem.what());
+        }
+        if (result == kFine) {
+            fmt::print("passed, so watching ends\n");
+            return kFine;
+        }
+        fmt::print("\nwatching {}; save it to check again, Ctrl-C to end\n\n", course.shown(answer));
+        std::fflush(stdout);
+    }
+}
+
+}  // namespace
+
 void add_check(Session& session) {
     const auto name = std::make_shared<std::string>();
-    Subcommand command(
+    Subcommand check(
         session, "check", "grade your answer by what the tools see",
         "Builds work/CHAPTER/N_EXERCISE/answer.cu, records it under the tools that its findings need, and "
         "shows each command line. A finding that does not hold comes with one hint. Without a GPU the answer "
@@ -199,7 +221,12 @@ void add_check(Session& session) {
             const Course course = Course::find();
             return check_answer(course, choose_exercise(course, *name));
         });
-    command.argument("EXERCISE", *name, kExerciseText);
+    check.argument("EXERCISE", *name, kExerciseText);
+    Subcommand watcher(session, "watch", "grade your answer whenever you save it",
+                       "Does what ./lab check does, at once and after each save, until the answer passes or "
+                       "Ctrl-C ends it. It starts the exercise if you have not.",
+                       [name] { return watch(*name); });
+    watcher.argument("EXERCISE", *name, kExerciseText);
 }
 
 }  // namespace lab

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
@@ -163,6 +164,11 @@ std::string verdict_mark(Verdict verdict) {
             break;
     }
     return yellow("- not run");
+}
+
+int exit_code_of(Verdict verdict) {
+    if (verdict == Verdict::pass) return kFine;
+    return verdict == Verdict::not_run ? kNothingCouldRun : kFindingFailed;
 }
 
 }  // namespace lab

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/terminal.h"
 #include "core/text.h"
 #include "tools/fingerprint.h"
 #include "tools/machine.h"
@@ -57,6 +58,17 @@ void copy_starter(const Course& course, const Case& exercise) {
             line.replace(at, 7, "answer");
     }
     write_file(answer_path(course, exercise), join(lines, "\n"));
+}
+
+void start_exercise(const Course& course, const Case& exercise) {
+    copy_starter(course, exercise);
+    progress_of(course).add(Step::started, exercise.id);
+}
+
+void print_hint(const Case& exercise, int number) {
+    const auto& hints = exercise.hints;
+    const std::size_t shown = std::min(static_cast<std::size_t>(number), hints.size());
+    fmt::print("{}\n", paragraph(fmt::format("hint {} of {}: {}", shown, hints.size(), hints[shown - 1])));
 }
 
 }  // namespace lab

@@ -35,7 +35,10 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 /// Copies the starter to the answer's path; the lines of its head that name the file name the copy.
 void copy_starter(const Course& course, const Case& exercise);
 
-/// Builds, runs and grades the answer, prints all of it, and notes the result. The exit code of `lab check`.
-[[nodiscard]] int check_answer(const Course& course, const Course::Chosen& chosen);
+/// Copies the starter, and notes that the exercise is begun.
+void start_exercise(const Course& course, const Case& exercise);
+
+/// Prints a hint by its number, from 1; the last one for every number above.
+void print_hint(const Case& exercise, int number);
 
 }  // namespace lab

@@ -25,8 +25,7 @@ int start(const std::string& name) {
         fmt::print("you have started this one already; ./lab reset {} puts the starter back\n",
                    short_name(chosen));
     } else {
-        copy_starter(course, *chosen.part);
-        progress_of(course).add(Step::started, chosen.part->id);
+        start_exercise(course, *chosen.part);
         fmt::print("{}  {}, {} minutes\n", bold(short_name(chosen)), chosen.part->title,
                    chosen.part->minutes);
     }
@@ -52,13 +51,12 @@ int reset(const std::string& name) {
 int hint(const std::string& name) {
     const Course course = Course::find();
     const Course::Chosen chosen = choose_exercise(course, name);
-    const std::vector<std::string>& hints = chosen.part->hints;
+    const int all = static_cast<int>(chosen.part->hints.size());
     const Progress progress = progress_of(course);
-    const auto shown = static_cast<std::size_t>(progress.exercise(chosen.part->id).hints);
-    const std::size_t now = std::min(shown, hints.size() - 1);
-    if (shown < hints.size()) progress.add(Step::hint, chosen.part->id);
-    fmt::print("{}\n", paragraph(fmt::format("hint {} of {}: {}", now + 1, hints.size(), hints[now])));
-    if (now + 1 < hints.size())
+    const int seen = progress.exercise(chosen.part->id).hints;
+    if (seen < all) progress.add(Step::hint, chosen.part->id);
+    print_hint(*chosen.part, seen + 1);
+    if (seen + 1 < all)
         fmt::print("a further hint: ./lab hint {}\n", short_name(chosen));
     else
         fmt::print("that was the last one; the solution is {}\n", chosen.part->programs[1].file.string());

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <sstream>
 
 #include "core/terminal.h"
@@ -24,24 +24,30 @@ struct TimelineRequest {
     std::string file, range, from, to, svg, chrome;
 };
 
-/// "20ms" or "1.5 us" in ns; nothing if the option is not given.
-std::optional<int64_t> time_of(const char* option, const std::string& text) {
+/// Reads "20ms" or "1.5 us" in ns; nothing if the option is not given.
+std::optional<int64_t> parse_time(const char* option, const std::string& text) {
     constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
         {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
     constexpr double kMost_ns = 1e18;
     if (text.empty()) return std::nullopt;
-    double number = -1;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const std::string name = trim(std::string(end, text.data() + text.size()));
-    const auto* const unit =
-        std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& known) { return known.first == name; });
-    if (failed != std::errc{} || unit == kUnits.end() || !(number >= 0 && number * unit->second <= kMost_ns))
-        throw Error(fmt::format("{} {}: give a time from 0 on with its unit, ns, us, ms or s, as in 20ms",
-                                option, printable(text)));
-    return static_cast<int64_t>(std::llround(number * unit->second));
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    for (const auto& [unit, ns] : kUnits)
+        if (end != text.c_str() && trim(end) == unit && number >= 0 && number * ns <= kMost_ns)
+            return std::llround(number * ns);
+    throw Error(fmt::format("{} {}: give a time from 0 on with its unit, ns, us, ms or s, as in 20ms", option,
+                            printable(text)));
 }
 
-/// What of the trace lies at least in part in the window.
+/// Refuses a file to be written whose folder is not there: a mistyped path should not make folders.
+void check_folder_of(const char* option, const std::string& file) {
+    const fs::path folder = fs::path(file).parent_path();
+    if (folder.empty() || fs::is_directory(folder)) return;
+    throw Error(fmt::format("{} {}: there is no folder {}. Make it, or give a file in one that is there.",
+                            option, printable(file), printable(folder.string())));
+}
+
+/// The records of a trace that lie at least in part in the window.
 Trace part_of(const Trace& trace, const Timeline& window) {
     Trace part = trace;
     const auto keep = [&](auto& records) {
@@ -64,9 +70,9 @@ std::string title_of(const TimelineRequest& request, const std::optional<int64_t
 }
 
 int timeline(const TimelineRequest& request) {
-    demand_folder_of("--svg", request.svg);
-    demand_folder_of("--chrome", request.chrome);
-    const auto from_ns = time_of("--from", request.from), to_ns = time_of("--to", request.to);
+    check_folder_of("--svg", request.svg);
+    check_folder_of("--chrome", request.chrome);
+    const auto from_ns = parse_time("--from", request.from), to_ns = parse_time("--to", request.to);
     const ReportFile report(request.file, announce_to_terminal);
     const Evidence& evidence = report.evidence();
     const auto range = request.range.empty() ? std::nullopt : std::optional(request.range);

@@ -18,41 +18,26 @@ namespace {
 
 constexpr const char* kPrograms = "ch05/buggy, ch05/EXERCISE/starter, a .cu file or a program that is built";
 
-bool is_source(const std::string& name) {
-    return name.size() > 3 && name.ends_with(".cu");
-}
-
-/// Is this a file that is built already? An Error if it is a file, but none to run.
-bool is_built(const std::string& name) {
-    if (is_source(name) || !fs::is_regular_file(name)) return false;
-    if (::access(name.c_str(), X_OK) != 0)
-        throw Error(fmt::format("{} is no program: give {}", printable(name), kPrograms));
-    return true;
-}
-
-/// Does a name that is no file lead somewhere else than into a chapter?
-bool is_path(const Course& course, const std::string& name) {
-    const std::string first = name.substr(0, name.find('/'));
-    const std::vector<std::string> ids = course.chapter_ids();
-    return first.empty() || first[0] == '.' || first[0] == '~' ||
-           (fs::exists(first) && std::find(ids.begin(), ids.end(), first) == ids.end());
-}
-
 /// A program of the course by "ch05/buggy" or "ch05/vector_add_pipeline/starter", or one of the learner's own
 /// by the path of its .cu file, or of itself if it is built already.
 Program program_by_name(const Course& course, const std::string& name) {
-    if (is_source(name) || is_built(name)) {
+    const bool is_source = name.ends_with(".cu");
+    if (is_source || fs::is_regular_file(name)) {
+        if (!fs::exists(name)) throw Error(fmt::format("there is no file {}", printable(name)));
+        if (!is_source && ::access(name.c_str(), X_OK) != 0)
+            throw Error(fmt::format("{} is no program: give {}", printable(name), kPrograms));
         Program program;
-        const fs::path absolute = fs::absolute(name).lexically_normal();
-        if (!fs::exists(absolute)) throw Error(fmt::format("there is no file {}", printable(name)));
-        program.file = course.shown(absolute);
-        program.name = absolute.stem().string();
+        program.file = course.shown(fs::absolute(name).lexically_normal());
+        program.name = program.file.stem().string();
         return program;
     }
-    if (is_path(course, name))
+    // A path leads out of the chapters; a program of the course has a slash behind its chapter.
+    const std::string first = name.substr(0, name.find('/'));
+    const std::vector<std::string> ids = course.chapter_ids();
+    const bool is_chapter = std::find(ids.begin(), ids.end(), first) != ids.end();
+    if (first.empty() || first == name || std::string_view("./~").find(first[0]) != std::string_view::npos ||
+        (fs::exists(first) && !is_chapter))
         throw Error(fmt::format("there is no file {}: give {}", printable(name), kPrograms));
-    if (name.find('/') == std::string::npos)
-        throw Error(fmt::format("'{}' names no program: give {}", printable(name), kPrograms));
     return program_of_course(course, name);
 }
 
@@ -63,7 +48,7 @@ struct ToolRequest {
     std::vector<std::string> arguments;
 };
 
-/// The program built, where there is a GPU and the tool to run it under.
+/// Builds the program, where there is a GPU and the tool to run it under.
 fs::path binary_for(const Course& course, const Program& program, const std::optional<fs::path>& tool,
                     const char* tool_name) {
     if (!gpu()) {
@@ -76,16 +61,20 @@ fs::path binary_for(const Course& course, const Program& program, const std::opt
     if (!tool)
         throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
                     kNothingCouldRun);
-    if (!is_source(program.file.string()) && program.base.empty()) return course.root() / program.file;
-    return build_program(course, program, announce_to_terminal);
+    const bool is_built = program.file.extension() != ".cu" && program.base.empty();
+    return is_built ? course.root() / program.file : build_program(course, program, announce_to_terminal);
 }
 
-/// "ch05/missing_event/starter" -> "ch05-missing_event-starter"
-std::string report_name(const ToolRequest& request) {
+/// Makes the folder of reports. Returns the file for this one: "ch05/missing_event/starter" is recorded in
+/// ch05-missing_event-starter.nsys-rep.
+fs::path report_file(const Course& course, const ToolRequest& request, const std::string& extension) {
     std::string name =
         fs::path(request.program).replace_extension().lexically_normal().relative_path().string();
     std::replace(name.begin(), name.end(), '/', '-');
-    return request.recording.empty() ? name : name + "." + request.recording;
+    if (!request.recording.empty()) name += "." + request.recording;
+    const fs::path folder = course.build_folder() / "reports";
+    fs::create_directories(folder);
+    return folder / (name + extension);
 }
 
 /// Runs a tool and shows what it says.
@@ -103,7 +92,7 @@ int show(std::vector<std::string> words, const fs::path& binary, const std::vect
     return outcome.exit_code == 0 ? kFine : kFindingFailed;
 }
 
-/// The program as a further recording of case.toml makes it; as the plain one does for "".
+/// The program as a [[recording]] of case.toml runs it; for "" as it runs without one.
 Program recorded_as(const Program& program, const std::string& name) {
     if (name.empty()) return program;
     if (const Recording* const further = program.recording_called(name)) return program.recorded_as(*further);
@@ -113,7 +102,7 @@ Program recorded_as(const Program& program, const std::string& name) {
                             names.empty() ? "only the plain one" : join(names, ", ")));
 }
 
-/// Those of the program and its recording, and behind them what the user adds.
+/// The arguments of the program and its recording, and behind them those that the user adds.
 std::vector<std::string> arguments_of(const ToolRequest& request, const Program& program) {
     std::vector<std::string> all = program.run_arguments();
     append(all, request.arguments);
@@ -124,8 +113,7 @@ int run_nsys(const ToolRequest& request) {
     const Course course = Course::find();
     const Program program = recorded_as(program_by_name(course, request.program), request.recording);
     const fs::path binary = binary_for(course, program, nsys(), "nsys");
-    const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".nsys-rep");
-    fs::create_directories(report.parent_path());
+    const fs::path report = report_file(course, request, ".nsys-rep");
     const int code =
         show(nsys_command(*nsys(), report, program, true), binary, arguments_of(request, program));
     fmt::print("report   {}\nnext     ./lab analyze {}\n", course.shown(report), course.shown(report));
@@ -136,8 +124,7 @@ int run_ncu(const ToolRequest& request) {
     const Course course = Course::find();
     const Program program = program_by_name(course, request.program);
     const fs::path binary = binary_for(course, program, ncu(), "ncu");
-    const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".ncu-rep");
-    fs::create_directories(report.parent_path());
+    const fs::path report = report_file(course, request, ".ncu-rep");
     const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
                            "5", "-f", "-o", report.string()},
                           binary, arguments_of(request, program));
