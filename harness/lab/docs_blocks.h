@@ -20,9 +20,8 @@
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
 #pragma once
 
-#include <array>
-#include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "core/files.h"
@@ -30,23 +29,29 @@
 
 namespace lab {
 
-/// Files to write, by path: the Markdown files and the figures that they show.
+/// Files to write, by path: the Markdown files and the pictures that they show.
 using Outputs = std::map<fs::path, std::string>;
 
-/// Where a block stands.
-struct Place {
+/// A Markdown file.
+struct Page {
     const Course& course;
-    fs::path file;           ///< the Markdown file
-    const Chapter* chapter;  ///< the chapter it belongs to; null if to none
+    fs::path file;
+    const Chapter* chapter;  ///< the chapter that it belongs to, or null
     bool check = false;      ///< nothing is written, so nothing new has to be drawn
+
+    /// A file of the course as a link from this page.
+    [[nodiscard]] std::string link_to(const fs::path& target) const;
 };
 
-/// What the comment at a block's begin can say in front of its colon.
-inline constexpr std::array kBlockKinds{"measured", "figure",    "roofline", "report",      "diff",
-                                        "status",   "exercises", "chapters", "verification"};
+/// The comment that begins a block: "<!-- kind: argument -->".
+struct BlockBegin {
+    std::string kind, argument;
+};
 
-/// What stands in a block of a page; figures are added to the outputs. An Error names the page and the fault.
-[[nodiscard]] std::string block_text(const Place& place, const std::string& kind, const std::string& argument,
-                                     Outputs& outputs);
+/// The block that begins at this line, if one does.
+[[nodiscard]] std::optional<BlockBegin> block_at(const std::string& line);
+
+/// The text of a block. Pictures that it shows are added to the outputs.
+[[nodiscard]] std::string block_text(const Page& page, const BlockBegin& block, Outputs& outputs);
 
 }  // namespace lab
