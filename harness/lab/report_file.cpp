@@ -12,15 +12,7 @@ namespace lab {
 
 namespace {
 
-/// Is this below a chapter that has not been recorded?
-bool is_of_a_draft(const Course& course, const fs::path& file) {
-    for (const std::string& id : course.chapter_ids())
-        for (const fs::path& part : file)
-            if (part == id) return course.chapter(id).pair.draft;
-    return false;
-}
-
-/// What may have been meant by a file that is not there, as one more sentence, or "".
+/// A sentence about what may have been meant by a file that is not there, or "".
 std::string meant_by(const std::string& file) {
     try {
         const Course course = Course::find();
@@ -30,23 +22,9 @@ std::string meant_by(const std::string& file) {
         if (const auto program = find_program_of_course(course, file))
             if (const std::string command = shows_recording(course, *program); !command.empty())
                 return ". What was recorded of this program: " + command;
-        if (file.find("/evidence/") != std::string::npos && is_of_a_draft(course, file))
-            return ". A chapter that is a draft has not been recorded yet; your own runs are below "
-                   "build/live/";
-    } catch (const Error&) {  // outside of the course, or in one that cannot be read
+    } catch (const Error&) {  // there is no course here
     }
     return "";
-}
-
-/// Without nsys, an export that lies beside the report is as good.
-void demand_nsys_or_name_export(const fs::path& report) {
-    const fs::path exported = fs::path(report).replace_extension(".sqlite");
-    if (nsys() || !fs::exists(exported)) return;
-    throw Error(fmt::format("{} can be read only by nsys, which is not here. The same recording lies beside "
-                            "it, exported already: "
-                            "./lab analyze {}",
-                            report.string(), shell_line({exported.string()})),
-                kNothingCouldRun);
 }
 
 }  // namespace
@@ -60,7 +38,13 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce, Holds 
                         "prints it. Neither needs a GPU.",
                         file, shell_line({file})));
     if (path.extension() == ".nsys-rep") {
-        demand_nsys_or_name_export(path);
+        // Without nsys, an export that lies beside the report is as good.
+        const fs::path exported = fs::path(path).replace_extension(".sqlite");
+        if (!nsys() && fs::exists(exported))
+            throw Error(fmt::format("{} can be read only by nsys, which is not here. The same recording lies "
+                                    "beside it, exported already: ./lab analyze {}",
+                                    file, shell_line({exported.string()})),
+                        kNothingCouldRun);
         path = export_report(path, scratch_.path() / "report.sqlite", announce);
     }
     evidence_ = std::make_unique<Evidence>(Evidence::open(path));

@@ -44,7 +44,6 @@ Program program_by_name(const Course& course, const std::string& name) {
 struct ToolRequest {
     std::string program;
     std::string tool = "memcheck";
-    std::string recording;
     std::vector<std::string> arguments;
 };
 
@@ -71,7 +70,6 @@ fs::path report_file(const Course& course, const ToolRequest& request, const std
     std::string name =
         fs::path(request.program).replace_extension().lexically_normal().relative_path().string();
     std::replace(name.begin(), name.end(), '/', '-');
-    if (!request.recording.empty()) name += "." + request.recording;
     const fs::path folder = course.build_folder() / "reports";
     fs::create_directories(folder);
     return folder / (name + extension);
@@ -92,17 +90,7 @@ int show(std::vector<std::string> words, const fs::path& binary, const std::vect
     return outcome.exit_code == 0 ? kFine : kFindingFailed;
 }
 
-/// The program as a [[recording]] of case.toml runs it; for "" as it runs without one.
-Program recorded_as(const Program& program, const std::string& name) {
-    if (name.empty()) return program;
-    if (const Recording* const further = program.recording_called(name)) return program.recorded_as(*further);
-    std::vector<std::string> names;
-    for (const Recording& further : program.further) names.push_back(further.name);
-    throw Error(fmt::format("{} has no recording '{}'; it has {}", program.file.string(), printable(name),
-                            names.empty() ? "only the plain one" : join(names, ", ")));
-}
-
-/// The arguments of the program and its recording, and behind them those that the user adds.
+/// The program's own arguments, and behind them those that the user adds.
 std::vector<std::string> arguments_of(const ToolRequest& request, const Program& program) {
     std::vector<std::string> all = program.run_arguments();
     append(all, request.arguments);
@@ -111,7 +99,7 @@ std::vector<std::string> arguments_of(const ToolRequest& request, const Program&
 
 int run_nsys(const ToolRequest& request) {
     const Course course = Course::find();
-    const Program program = recorded_as(program_by_name(course, request.program), request.recording);
+    const Program program = program_by_name(course, request.program);
     const fs::path binary = binary_for(course, program, nsys(), "nsys");
     const fs::path report = report_file(course, request, ".nsys-rep");
     const int code =
@@ -157,9 +145,7 @@ void add_tools(Session& session) {
         "Shows the command line of nsys and runs it. The report is in build/reports/, where nsys-ui opens it "
         "and ./lab analyze and ./lab timeline read it.\n"
         "Example: ./lab nsys ch05/fixed -- --count 1000000",
-        run_nsys)
-        .option("--recording", "NAME", request->recording,
-                "with the options and arguments of this [[recording]] of case.toml");
+        run_nsys);
     add("ncu", "profile a program's kernels with Nsight Compute",
         "Shows the command line of ncu and runs it: the basic set of sections for the first five launches, "
         "with the clocks left as they are. The report is in build/reports/; ncu-ui opens it.\n"
