@@ -20,10 +20,10 @@ namespace lab {
 namespace {
 
 /// The learner's file as a program of the exercise: built, run and recorded like its solution.
-Program answer_program(const Course& course, const Case& exercise) {
-    Program program = exercise.programs[1];
+Program answer_program(const Exercise& exercise) {
+    Program program = exercise.of.programs[1];
     program.name = "answer";
-    program.file = course.shown(answer_path(course, exercise));
+    program.file = exercise.answer;
     return program;
 }
 
@@ -44,127 +44,110 @@ void print_last_lines(const Case& exercise, const Evidence& evidence) {
     fmt::print("\n");
 }
 
-std::string next_exercise(const Course::Chosen& chosen) {
-    const auto next = static_cast<std::size_t>(chosen.part->number);
-    const Chapter& chapter = chosen.chapter;
-    if (next < chapter.exercises.size())
-        return fmt::format("./lab start {}/{}", chapter.short_id, chapter.exercises[next].name);
-    return fmt::format("./lab quiz {}", chapter.short_id);
+std::string next_exercise(const Exercise& exercise) {
+    const Chapter& chapter = exercise.chosen.chapter;
+    const auto next = static_cast<std::size_t>(exercise.of.number);
+    if (next == chapter.exercises.size()) return fmt::format("./lab quiz {}", chapter.short_id);
+    return fmt::format("./lab start {}/{}", chapter.short_id, chapter.exercises[next].name);
 }
 
-/// What an answer failed by, for the learner's own record.
-std::vector<std::string> failed_by(const Grade& grade) {
-    std::vector<std::string> ids;
-    for (const FindingRow& row : grade.rows)
-        if (row.finding->asserted() && row.verdict == Verdict::fail) ids.push_back(row.finding->id);
-    return ids;
-}
-
-/// `failed`: what to note of an answer that does not pass.
-int finish(const Course& course, const Course::Chosen& chosen, Verdict verdict,
-           const std::vector<std::string>& failed, const std::string& file) {
-    const Progress progress = progress_of(course);
-    const std::string& id = chosen.part->id;
+/// Notes and prints the verdict on an answer, and what to do next. `failed`: by what it does not pass.
+int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::string>& failed) {
+    const std::string &id = exercise.of.id, &file = exercise.answer, &name = exercise.name;
+    const auto end = [&](Step step, const std::string& word, const std::string& more,
+                         const std::string& next) {
+        exercise.progress.add(step, id, failed);
+        fmt::print("\n{}  {}{}\n", word, file, more);
+        if (step == Step::failed) exercise.print_hint(std::max(exercise.progress.exercise(id).hints, 1));
+        fmt::print("next     {}\n", next);
+        return exit_code_of(verdict);
+    };
     switch (verdict) {
         case Verdict::pass:
-            progress.add(Step::passed, id);
-            fmt::print("\n{}  {}\ncompare  diff {} {}\nnext     {}\n", green("passed"), file, file,
-                       chosen.part->programs[1].file.string(), next_exercise(chosen));
-            break;
+            return end(Step::passed, green("passed"),
+                       fmt::format("\ncompare  diff {} {}", file, exercise.of.programs[1].file.string()),
+                       next_exercise(exercise));
         case Verdict::fail:
-            progress.add(Step::failed, id, failed);
-            fmt::print("\n{}  {}{}\n", red("not yet"), file,
-                       is_still_the_starter(course, *chosen.part) ? ": it is still the starter" : "");
-            print_hint(*chosen.part, std::max(progress.exercise(id).hints, 1));
-            fmt::print("next     edit it, then ./lab check {}; a further hint: ./lab hint {}\n",
-                       short_name(chosen), short_name(chosen));
-            break;
+            return end(
+                Step::failed, red("not yet"),
+                exercise.is_still_the_starter() ? ": it is still the starter" : "",
+                fmt::format("edit it, then ./lab check {}; a further hint: ./lab hint {}", name, name));
         case Verdict::inconclusive:
-            progress.add(Step::ungraded, id);
-            fmt::print(
-                "\n{}  {}: too close to call\nnext     ./lab check {} once more, with nothing else on the "
-                "GPU\n",
-                yellow("inconclusive"), file, short_name(chosen));
-            break;
+            return end(Step::ungraded, yellow("inconclusive"), ": too close to call",
+                       fmt::format("./lab check {} once more, with nothing else on the GPU", name));
         case Verdict::not_run:
-            progress.add(Step::ungraded, id);
-            fmt::print(
-                "\n{}  {}: what could be graded here is right, the rest was not run, and that is no "
-                "pass\nnext     ./lab doctor says what is missing\n",
-                yellow("not passed"), file);
             break;
     }
-    return exit_code_of(verdict);
+    return end(Step::ungraded, yellow("not passed"),
+               ": what could be graded here is right, the rest was not run, and that is no pass",
+               "./lab doctor says what is missing");
 }
 
 /// Says why the answer could not be graded, what would be, and what can be looked at instead.
-int not_run_here(const Course& course, const Course::Chosen& chosen, const std::string& file,
-                 const std::string& what_was_done, const std::string& missing) {
-    const bool untouched = is_still_the_starter(course, *chosen.part);
-    fmt::print("{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded:\n", file,
-               what_was_done, untouched ? ", and it is still the starter" : "", missing);
-    for (const Finding& f : chosen.part->findings)
+int not_run_here(const Exercise& exercise, const std::string& what_was_done, const std::string& missing) {
+    fmt::print("{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded:\n",
+               exercise.answer, what_was_done,
+               exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing);
+    for (const Finding& f : exercise.of.findings)
         if (f.asserted())
-            fmt::print("  - {}: {}{}\n", f.says, expected_of_answer(*chosen.part, f),
+            fmt::print("  - {}: {}{}\n", f.says, expected_of_answer(exercise.of, f),
                        f.unit.empty() || f.quotient ? "" : " " + f.unit);
-    const Program& starter = chosen.part->programs[0];
-    const std::string name = short_name(chosen);
-    if (!course.has_evidence_of(starter)) {  // a draft
+    const Course& course = exercise.course;
+    const Program& starter = exercise.of.programs[0];
+    if (course.has_evidence_of(starter))
+        fmt::print(
+            "\nnext     ./lab run {} shows the starter beside the solution, as they ran on a GPU\n"
+            "         ./lab analyze {} shows what the tools said about the starter\n"
+            "         ./lab quiz {} works here\n",
+            exercise.name, course.shown(course.evidence_of(starter)), exercise.chosen.chapter.short_id);
+    else  // a draft
         fmt::print(
             "\nnext     ./lab check {} on a machine with a GPU; nobody has recorded this exercise yet\n",
-            name);
-        return kNothingCouldRun;
-    }
-    fmt::print("\nnext     ./lab run {} shows the starter beside the solution, as they ran on a GPU\n", name);
-    fmt::print("         ./lab analyze {} shows what the tools said about the starter\n",
-               course.shown(course.evidence_of(starter)));
-    if (!untouched)
-        fmt::print("         diff -u {} {} compares it with a solution\n", file,
-                   chosen.part->programs[1].file.string());
-    fmt::print("         ./lab quiz {} works here\n", chosen.chapter.short_id);
+            exercise.name);
     return kNothingCouldRun;
 }
 
 /// Builds, runs and grades the answer, prints all of it, and notes the result. Returns the exit code.
-int check_answer(const Course& course, const Course::Chosen& chosen) {
-    const Case& exercise = *chosen.part;
-    const fs::path answer = answer_path(course, exercise);
-    const std::string file = course.shown(answer);
-    if (!fs::exists(answer))
-        throw Error(fmt::format("there is no {} yet. ./lab start {} makes it.", file, short_name(chosen)));
-    const Program program = answer_program(course, exercise);
-    if (!nvcc())
-        return not_run_here(course, chosen, file, "not compiled", "nvcc, the CUDA compiler, is not here");
+int check_answer(const Exercise& exercise) {
+    const Case& of = exercise.of;
+    if (!fs::exists(exercise.answer_path))
+        throw Error(
+            fmt::format("there is no {} yet. ./lab start {} makes it.", exercise.answer, exercise.name));
+    const Program program = answer_program(exercise);
+    if (!nvcc()) return not_run_here(exercise, "not compiled", "nvcc, the CUDA compiler, is not here");
+    const auto record = [&](const Program& recorded) {
+        return record_live(exercise.course, recorded, announce_to_terminal);
+    };
     try {
-        (void)build_program(course, program, announce_to_terminal);
+        (void)build_program(exercise.course, program, announce_to_terminal);
     } catch (const ProgramError& problem) {
         // What the compiler says is the hint here.
-        progress_of(course).add(Step::failed, exercise.id, {kDoesNotCompile});
+        exercise.progress.add(Step::failed, of.id, {kDoesNotCompile});
         fmt::print("{}\n\n{}  {}\nnext     edit it, then ./lab check {}\n", problem.what(), red("not yet"),
-                   file, short_name(chosen));
+                   exercise.answer, exercise.name);
         return kFindingFailed;
     }
     if (!gpu()) {
         // The starter compiles before anything is done.
-        if (!is_still_the_starter(course, exercise)) progress_of(course).add(Step::ungraded, exercise.id);
-        return not_run_here(course, chosen, file, "it compiles", "there is no NVIDIA GPU here");
+        if (!exercise.is_still_the_starter()) exercise.progress.add(Step::ungraded, of.id);
+        return not_run_here(exercise, "it compiles", "there is no NVIDIA GPU here");
     }
     try {
-        const LiveRun live = record_live(course, program, announce_to_terminal);
+        const LiveRun live = record(program);
         // A comparison holds only between two runs on the same machine, one after the other.
-        const std::optional<LiveRun> starter =
-            exercise.compares()
-                ? std::optional(record_live(course, exercise.programs[0], announce_to_terminal))
-                : std::nullopt;
-        const Grade grade = grade_answer(exercise, *live.evidence, starter ? &*starter->evidence : nullptr);
-        fmt::print("\n{}  {}\n\n", bold(file), source_label(live.evidence->provenance(), true));
-        print_last_lines(exercise, *live.evidence);
-        fmt::print("{}", grade_text(exercise, grade));
-        if (fs::exists(live.report)) fmt::print("report   {}\n", course.shown(live.report));
-        return finish(course, chosen, grade.verdict, failed_by(grade), file);
+        const auto starter = of.compares() ? std::optional(record(of.programs[0])) : std::nullopt;
+        const Grade grade = grade_answer(of, *live.evidence, starter ? &*starter->evidence : nullptr);
+        fmt::print("\n{}  {}\n\n", bold(exercise.answer), source_label(live.evidence->provenance(), true));
+        print_last_lines(of, *live.evidence);
+        fmt::print("{}", grade_text(of, grade));
+        if (fs::exists(live.report)) fmt::print("report   {}\n", exercise.course.shown(live.report));
+        std::vector<std::string> failed;
+        for (const FindingRow& row : grade.rows)
+            if (row.finding->asserted() && row.verdict == Verdict::fail) failed.push_back(row.finding->id);
+        return finish(exercise, grade.verdict, failed);
     } catch (const ProgramError& problem) {
         fmt::print("{}\n", problem.what());
-        return finish(course, chosen, Verdict::fail, {kDoesNotEnd}, file);
+        return finish(exercise, Verdict::fail, {kDoesNotEnd});
     }
 }
 
@@ -187,14 +170,13 @@ FileState changed_state(const fs::path& file, const FileState& seen) {
 }
 
 int watch(const std::string& name) {
-    const Course course = Course::find();
-    const Course::Chosen chosen = choose_exercise(course, name);
-    const fs::path answer = answer_path(course, *chosen.part);
-    if (!fs::exists(answer)) start_exercise(course, *chosen.part);
+    const Exercise exercise = choose_exercise(name);
+    const fs::path& answer = exercise.answer_path;
+    if (!fs::exists(answer)) exercise.start();
     for (FileState seen = state_of(answer);; seen = changed_state(answer, seen)) {
         int result = kBadInput;
         try {
-            result = check_answer(course, chosen);
+            result = check_answer(exercise);
         } catch (const Error& problem) {
             fmt::print("{}\n", problem.what());
         }
@@ -202,7 +184,7 @@ int watch(const std::string& name) {
             fmt::print("passed, so watching ends\n");
             return kFine;
         }
-        fmt::print("\nwatching {}; save it to check again, Ctrl-C to end\n\n", course.shown(answer));
+        fmt::print("\nwatching {}; save it to check again, Ctrl-C to end\n\n", exercise.answer);
         std::fflush(stdout);
     }
 }
@@ -217,10 +199,7 @@ void add_check(Session& session) {
         "shows each command line. A finding that does not hold comes with one hint. Without a GPU the answer "
         "is only compiled, which is no pass (exit code 77).\n"
         "Example: ./lab check ch05/vector_add_pipeline",
-        [name] {
-            const Course course = Course::find();
-            return check_answer(course, choose_exercise(course, *name));
-        });
+        [name] { return check_answer(choose_exercise(*name)); });
     check.argument("EXERCISE", *name, kExerciseText);
     Subcommand watcher(session, "watch", "grade your answer whenever you save it",
                        "Does what ./lab check does, at once and after each save, until the answer passes or "

@@ -19,10 +19,9 @@ std::string meant_by(const std::string& file) {
         if (fs::path(file).is_relative() && fs::exists(course.root() / file))
             return fmt::format(". There is one below the course's root: from here it is {}",
                                shell_line({(course.root() / file).lexically_relative(fs::current_path())}));
-        if (const auto program = find_program_of_course(course, file))
-            if (const std::string command = shows_recording(course, *program); !command.empty())
-                return ". What was recorded of this program: " + command;
-    } catch (const Error&) {  // there is no course here
+        const std::string command = shows_recording(course, program_of_course(course, file));
+        if (!command.empty()) return ". What was recorded of this program: " + command;
+    } catch (const Error&) {  // there is no course here, or no such program
     }
     return "";
 }

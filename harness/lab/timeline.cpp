@@ -39,26 +39,6 @@ std::optional<int64_t> parse_time(const char* option, const std::string& text) {
                             printable(text)));
 }
 
-/// Refuses a file to be written whose folder is not there: a mistyped path should not make folders.
-void check_folder_of(const char* option, const std::string& file) {
-    const fs::path folder = fs::path(file).parent_path();
-    if (folder.empty() || fs::is_directory(folder)) return;
-    throw Error(fmt::format("{} {}: there is no folder {}. Make it, or give a file in one that is there.",
-                            option, printable(file), printable(folder.string())));
-}
-
-/// The records of a trace that lie at least in part in the window.
-Trace part_of(const Trace& trace, const Timeline& window) {
-    Trace part = trace;
-    const auto keep = [&](auto& records) {
-        std::erase_if(
-            records, [&](const auto& r) { return r.end_ns < window.begin_ns || r.start_ns > window.end_ns; });
-    };
-    keep(part.kernels), keep(part.copies), keep(part.api_calls), keep(part.ranges);
-    link_to_calls(part);  // they have other places now
-    return part;
-}
-
 /// The file's name, and which part of it is shown.
 std::string title_of(const TimelineRequest& request, const std::optional<int64_t>& from_ns,
                      const std::optional<int64_t>& to_ns) {
@@ -70,8 +50,6 @@ std::string title_of(const TimelineRequest& request, const std::optional<int64_t
 }
 
 int timeline(const TimelineRequest& request) {
-    check_folder_of("--svg", request.svg);
-    check_folder_of("--chrome", request.chrome);
     const auto from_ns = parse_time("--from", request.from), to_ns = parse_time("--to", request.to);
     const ReportFile report(request.file, announce_to_terminal);
     const Evidence& evidence = report.evidence();
@@ -83,10 +61,8 @@ int timeline(const TimelineRequest& request) {
         fmt::print("{}\n", request.svg);
     }
     if (!request.chrome.empty()) {
-        Trace trace = range ? select_range(evidence.trace(), *range).trace : evidence.trace();
-        if (from_ns || to_ns) trace = part_of(trace, picture);
         std::ostringstream json;
-        write_chrome_trace(trace, json);
+        write_chrome_trace(range ? select_range(evidence.trace(), *range).trace : evidence.trace(), json);
         write_file(request.chrome, json.view());
         fmt::print("{}  (open it in ui.perfetto.dev or chrome://tracing)\n", request.chrome);
     }
@@ -99,12 +75,13 @@ int timeline(const TimelineRequest& request) {
 
 void add_timeline(Session& session) {
     const auto request = std::make_shared<TimelineRequest>();
-    Subcommand command(session, "timeline", "a picture of a report: terminal, SVG or Perfetto",
-                       "Without --svg and --chrome it draws in the terminal. A time is in ns, us, ms or s, "
-                       "and counts from the left edge of the picture that is drawn without --from. Short "
-                       "CUDA calls that do not wait for the GPU are only in the JSON.\n"
-                       "Example: ./lab timeline my.nsys-rep --range solve --from 20ms --to 70ms",
-                       [request] { return timeline(*request); });
+    Subcommand command(
+        session, "timeline", "a picture of a report: terminal, SVG or Perfetto",
+        "Without --svg and --chrome it draws in the terminal. A time is in ns, us, ms or s, "
+        "and counts from the left edge of the picture that is drawn without --from. Short "
+        "CUDA calls that do not wait for the GPU are only in the JSON, which --from and --to do not cut.\n"
+        "Example: ./lab timeline my.nsys-rep --range solve --from 20ms --to 70ms",
+        [request] { return timeline(*request); });
     command.argument("FILE", request->file, kReportText);
     command.option("--range", "NAME", request->range, kRangeText);
     command.option("--from", "TIME", request->from, "draws from this time on, such as 20ms");
