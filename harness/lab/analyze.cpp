@@ -9,10 +9,10 @@
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "evidence/analysis.h"
 #include "evidence/evidence.h"
 #include "evidence/launches.h"
 #include "evidence/schema.h"
-#include "lab/analysis_json.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
 #include "lab/tool_output.h"
@@ -20,6 +20,8 @@
 namespace lab {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownRows = 12;  ///< of a table, and of the launch sizes of one kernel
 
@@ -190,8 +192,103 @@ void print_other_tools(const Evidence& evidence, bool in_range) {
     if (!counters.empty()) fmt::print("counters docs/metrics.md says what they count\n");
 }
 
-nlohmann::ordered_json as_json(const Evidence& evidence, const std::optional<std::string>& range) {
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+template <class T>
+Json or_null(const std::optional<T>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const RunTimes& t) {
+    return {{"count", t.count},
+            {"total_ns", t.total_ns},
+            {"min_ns", t.min_ns},
+            {"median_ns", t.median_ns},
+            {"max_ns", t.max_ns}};
+}
+
+Json to_json(const LaunchUse& launch) {
+    Json json{{"grid", launch.size.grid}, {"block", launch.size.block}};
+    json.update(to_json(launch.times));
+    return json;
+}
+
+template <class T>
+Json list_of(const std::vector<T>& all);
+
+Json to_json(const KernelUse& k) {
+    Json json{{"name", k.name}};
+    json.update(to_json(static_cast<const RunTimes&>(k)));
+    json["launch_sizes"] = list_of(k.sizes);
+    return json;
+}
+
+Json to_json(const StreamUse& s) {
+    return {{"stream", s.stream},
+            {"kernels", s.kernels},
+            {"kernel_ns", s.kernel_ns},
+            {"copies", s.copies},
+            {"copy_ns", s.copy_ns}};
+}
+
+Json to_json(const CopyUse& c) {
+    return {{"direction", to_string(c.direction)},
+            {"from", c.from},
+            {"to", c.to},
+            {"count", c.count},
+            {"bytes", c.bytes},
+            {"ns", c.ns}};
+}
+
+Json to_json(const RangeUse& r) {
+    return {{"name", r.name},
+            {"domain", r.domain},
+            {"count", r.count},
+            {"host_ns", r.host_ns},
+            {"gpu_ns", r.gpu_ns}};
+}
+
+Json to_json(const ApiUse& u) {
+    Json failures = Json::array();
+    for (const auto& [result, count] : u.failures) failures.push_back({{"result", result}, {"count", count}});
+    return {{"name", u.name},       {"count", u.count},       {"failed", u.failed},
+            {"failures", failures}, {"total_ns", u.total_ns}, {"max_ns", u.max_ns}};
+}
+
+template <class T>
+Json list_of(const std::vector<T>& all) {
+    Json list = Json::array();
+    for (const T& each : all) list.push_back(to_json(each));
+    return list;
+}
+
+Json analysis_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
+    const Json overlap{{"h2d_ns", a.h2d_ns},
+                       {"h2d_hidden_ns", a.h2d_hidden_ns},
+                       {"d2h_ns", a.d2h_ns},
+                       {"d2h_hidden_ns", a.d2h_hidden_ns},
+                       {"kernel_concurrency", or_null(a.kernel_concurrency())}};
+    const Json idle{{"host_wait_ns", a.idle.host_wait_ns},
+                    {"kernel_wait_ns", a.idle.kernel_wait_ns},
+                    {"other_ns", a.idle.other_ns}};
+    return {{"range", or_null(a.range)},
+            {"range_ns", or_null(a.range_ns)},
+            {"device", a.device},
+            {"devices", a.devices},
+            {"span_ns", a.span_ns},
+            {"gpu_busy_ns", a.gpu_busy_ns},
+            {"gpu_idle_ns", a.gpu_idle_ns},
+            {"compute_ns", a.compute_ns},
+            {"copy_only_ns", a.copy_only_ns},
+            {"overlap", overlap},
+            {"idle_by_cause", idle},
+            {"streams", list_of(a.streams)},
+            {"kernels", list_of(a.kernels)},
+            {"copies", list_of(a.copies)},
+            {"ranges", list_of(ranges)},
+            {"api", list_of(a.api)}};
+}
+
+Json as_json(const Evidence& evidence, const std::optional<std::string>& range) {
+    Json json = Json::object();
     if (evidence.has_trace())
         json = analysis_json(analyse(evidence.trace(), range), range_use(evidence.trace(), range));
     if (range) return json;
@@ -200,7 +297,8 @@ nlohmann::ordered_json as_json(const Evidence& evidence, const std::optional<std
     return json;
 }
 
-int analyze(const std::string& file, const std::optional<std::string>& range, bool json) {
+int analyze(const std::string& file, const std::string& range_name, bool json) {
+    const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
     const ReportFile report(file, announce_to_terminal, range ? Holds::a_trace : Holds::anything);
     const Evidence& evidence = report.evidence();
     if (json) {
@@ -221,8 +319,7 @@ int analyze(const std::string& file, const std::optional<std::string>& range, bo
 
 void add_analyze(Session& session) {
     struct Options {
-        std::string file;
-        std::optional<std::string> range;
+        std::string file, range;
         bool json = false;
     };
     const auto options = std::make_shared<Options>();

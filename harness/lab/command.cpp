@@ -59,11 +59,6 @@ void Subcommand::option(const std::string& name, const std::string& value, std::
     if (!choices.empty()) option->check(CLI::IsMember(choices));
 }
 
-void Subcommand::option(const std::string& name, const std::string& value, std::optional<std::string>& into,
-                        const std::string& text) {
-    app_->add_option(name, into, option_text(text))->type_name(value);
-}
-
 void Subcommand::number(const std::string& name, const std::string& value, int& into, int least, int most,
                         const std::string& text) {
     CLI::Option* const option = app_->add_option(name, into, option_text(text))->type_name(value);

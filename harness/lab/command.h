@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,8 +41,6 @@ class Subcommand {
     /// An option with a value, which the help calls `value`. If `into` is not empty, it is the default.
     void option(const std::string& name, const std::string& value, std::string& into, const std::string& text,
                 const std::vector<std::string>& choices = {});
-    void option(const std::string& name, const std::string& value, std::optional<std::string>& into,
-                const std::string& text);
 
     /// An option whose value is a whole number in these bounds. `into` is the default.
     void number(const std::string& name, const std::string& value, int& into, int least, int most,

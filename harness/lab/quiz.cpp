@@ -13,7 +13,6 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "course/quiz.h"
-#include "evidence/tool_results.h"
 #include "lab/command.h"
 #include "lab/learner.h"
 
@@ -39,35 +38,18 @@ void print_question(const Chapter& chapter, const Question& question, std::size_
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
 }
 
-/// The metrics that the question's SQL names and that ncu counted in this run.
-std::string metrics_asked(const Question& question, const Evidence& evidence) {
-    std::vector<std::string> metrics;
-    for (const Counter& counter : counters_in(evidence))
-        if (question.query.sql.find("'" + counter.metric + "'") != std::string::npos &&
-            std::find(metrics.begin(), metrics.end(), counter.metric) == metrics.end())
-            metrics.push_back(counter.metric);
-    return join(metrics, ", ");
-}
-
-/// The commands that show without the GUI what a question is about.
-void print_commands(const Question& question, const std::string& file, const Evidence& evidence) {
-    const std::string range = question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
-    const Needs& needs = question.query.needs;
-    if (needs.trace && evidence.has_trace())
-        fmt::print("     ./lab timeline {}{}\n     ./lab analyze {}{}\n", file, range, file, range);
-    else
-        fmt::print("     ./lab analyze {}\n", file);
-    const std::string metrics = needs.counters ? metrics_asked(question, evidence) : "";
-    if (!metrics.empty()) fmt::print("     {}\n", paragraph("its counters of ncu: " + metrics, 5));
-}
-
 /// Prints the result of an answer: if it is right, the number in full, which the answer may only be near to;
 /// else where to look, in the GUI and with commands, and never the number.
 void print_result(const Course& course, const Question& question, const QuizEvidence& evidence,
                   Result result) {
     if (result == Result::wrong) {
         fmt::print("   {} {}\n", red("not so."), paragraph(question.look, 3));
-        print_commands(question, course.shown(evidence.path), evidence.evidence);
+        const std::string file = course.shown(evidence.path);
+        const std::string range =
+            question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
+        const bool timed = question.query.needs.trace && evidence.evidence.has_trace();
+        if (timed) fmt::print("     ./lab timeline {}{}\n", file, range);
+        fmt::print("     ./lab analyze {}{}\n", file, timed ? range : "");
     } else if (!question.choices.empty()) {
         fmt::print("   {}\n", green("right"));
     } else {

@@ -101,32 +101,25 @@ void print_report(const Json& report) {
     fmt::print("{}", table.text());
 }
 
-int report(bool json, const std::optional<std::string>& name) {
+int report(bool json, const std::string& name) {
     const Course course = Course::find();
-    if (!json && name) throw Error("--name is for the report as JSON: ./lab report --json --name NAME");
+    if (!json && !name.empty())
+        throw Error("--name is for the report as JSON: ./lab report --json --name NAME");
     if (json)
-        print_json(report_of(course, name ? usable_name(*name) : name_of_learner(course)));
+        print_json(report_of(course, name.empty() ? name_of_learner(course) : usable_name(name)));
     else
         print_report(report_of(course, ""));
     return kFine;
 }
 
-/// An exercise in a learner's report.
-struct ReportedExercise {
-    std::string name, state;  ///< "ch05/vector_add_pipeline", "tried"
-    unsigned checks = 0, hints = 0;
-    std::string last;  ///< when something was last done here
-    std::vector<std::string> failed = {};
-
-    [[nodiscard]] bool is_begun() const { return state != "passed" && state != "not started"; }
-};
-
 /// A learner's report, its words safe to print. Times are as utc_now() writes them, "" for never.
 struct Learner {
     std::string file, name, made, last;
-    unsigned passed = 0, right = 0, questions = 0;
-    std::vector<ReportedExercise> exercises = {};
-    ReportedExercise at = {};  ///< the one that is begun and not passed, the latest if there are several
+    unsigned passed = 0, exercises = 0, right = 0, questions = 0;
+    // The exercise that is begun and not passed, the latest if there are several; "" if there is none.
+    std::string at, at_last;
+    unsigned checks = 0, hints = 0;
+    std::vector<std::string> failed;
 };
 
 std::string word(const Json& json) {
@@ -140,20 +133,24 @@ Learner read_report(const std::string& file, const std::string& text) try {
         throw Error("it is no report of a learner (./lab report --json)");
     if (json.at("version") > kReportVersion)
         throw Error("it is from a newer lab: update this copy of the course");
-    Learner learner{file, word(json.at("learner")), word(json.at("made")), word(json.at("last_activity"))};
+    Learner learner;
+    learner.file = file, learner.name = word(json.at("learner"));
+    learner.made = word(json.at("made")), learner.last = word(json.at("last_activity"));
     for (const Json& chapter : json.at("chapters")) {
         learner.right += chapter.at("quiz").at("right").get<unsigned>();
         learner.questions += chapter.at("quiz").at("questions").get<unsigned>();
         const std::string id = short_chapter_id(word(chapter.at("chapter")));
         for (const Json& e : chapter.at("exercises")) {
-            ReportedExercise exercise{id + "/" + word(e.at("name")), word(e.at("state")),
-                                      e.at("checks").get<unsigned>(), e.at("hints").get<unsigned>(),
-                                      word(e.at("last_activity"))};
-            for (const Json& finding : e.at("failed")) exercise.failed.push_back(word(finding));
-            learner.passed += exercise.state == "passed";
-            if (exercise.is_begun() && (learner.at.name.empty() || exercise.last > learner.at.last))
-                learner.at = exercise;
-            learner.exercises.push_back(std::move(exercise));
+            const std::string state = word(e.at("state")), last = word(e.at("last_activity"));
+            ++learner.exercises;
+            learner.passed += state == "passed";
+            if (state == "passed" || state == "not started" || last < learner.at_last) continue;
+            learner.at = id + "/" + word(e.at("name"));
+            learner.at_last = last;
+            learner.checks = e.at("checks").get<unsigned>();
+            learner.hints = e.at("hints").get<unsigned>();
+            learner.failed.clear();
+            for (const Json& finding : e.at("failed")) learner.failed.push_back(word(finding));
         }
     }
     return learner;
@@ -206,9 +203,8 @@ std::string csv_cell(const std::string& text) {
 void print_csv(const std::vector<Learner>& learners) {
     fmt::print("learner,passed,exercises,at,failed,checks,hints,quiz_right,quiz_questions,last_activity\n");
     for (const Learner& l : learners)
-        fmt::print("{},{},{},{},{},{},{},{},{},{}\n", csv_cell(l.name), l.passed, l.exercises.size(),
-                   csv_cell(l.at.name), csv_cell(join(l.at.failed, " ")), l.at.checks, l.at.hints, l.right,
-                   l.questions, csv_cell(l.last));
+        fmt::print("{},{},{},{},{},{},{},{},{},{}\n", csv_cell(l.name), l.passed, l.exercises, csv_cell(l.at),
+                   csv_cell(join(l.failed, " ")), l.checks, l.hints, l.right, l.questions, csv_cell(l.last));
 }
 
 void print_learners(const std::vector<Learner>& learners) {
@@ -216,40 +212,12 @@ void print_learners(const std::vector<Learner>& learners) {
     Table table({"learner", "passed", "at", "failed last by", "checks", "hints", "quiz", "last seen"},
                 {left, right, left, left, right, right, right});
     for (const Learner& l : learners) {
-        const bool begun = !l.at.name.empty();
-        table.add({l.name, fmt::format("{} of {}", l.passed, l.exercises.size()), l.at.name,
-                   join(l.at.failed, " "), begun ? std::to_string(l.at.checks) : "",
-                   begun ? std::to_string(l.at.hints) : "", fmt::format("{} of {}", l.right, l.questions),
-                   l.last});
+        const bool begun = !l.at.empty();
+        table.add({l.name, fmt::format("{} of {}", l.passed, l.exercises), l.at, join(l.failed, " "),
+                   begun ? std::to_string(l.checks) : "", begun ? std::to_string(l.hints) : "",
+                   fmt::format("{} of {}", l.right, l.questions), l.last});
     }
     fmt::print("{}", table.text());
-}
-
-/// Prints how the exercises go that somebody has begun.
-void print_exercises(const std::vector<Learner>& learners) {
-    struct Count {
-        int passed = 0, begun = 0, not_started = 0;
-        std::map<std::string, int> failed;  ///< by finding
-    };
-    std::map<std::string, Count> counts;
-    for (const Learner& learner : learners)
-        for (const ReportedExercise& e : learner.exercises) {
-            Count& count = counts[e.name];
-            ++(e.is_begun() ? count.begun : e.state == "passed" ? count.passed : count.not_started);
-            if (e.is_begun())
-                for (const std::string& finding : e.failed) ++count.failed[finding];
-        }
-    Table table({"exercise", "passed", "at hand", "not begun", "fails most by"},
-                {Align::left, Align::right, Align::right, Align::right, Align::left});
-    for (const auto& [name, count] : counts) {
-        if (count.passed + count.begun == 0) continue;
-        const auto most = std::max_element(count.failed.begin(), count.failed.end(),
-                                           [](const auto& a, const auto& b) { return a.second < b.second; });
-        table.add({name, std::to_string(count.passed), std::to_string(count.begun),
-                   std::to_string(count.not_started),
-                   most == count.failed.end() ? "" : fmt::format("{} ({})", most->first, most->second)});
-    }
-    if (!table.empty()) fmt::print("\n{}", table.text());
 }
 
 /// On top stand the learners who have begun an exercise, the most checks first; then the others, by name.
@@ -257,14 +225,12 @@ int show_class(const std::string& folder, bool csv) {
     std::vector<Learner> learners;
     for (auto& [name, learner] : read_reports(folder)) learners.push_back(learner);
     std::stable_sort(learners.begin(), learners.end(), [](const Learner& a, const Learner& b) {
-        return std::pair(!a.at.name.empty(), a.at.checks) > std::pair(!b.at.name.empty(), b.at.checks);
+        return std::pair(!a.at.empty(), a.checks) > std::pair(!b.at.empty(), b.checks);
     });
-    if (csv) {
+    if (csv)
         print_csv(learners);
-    } else {
+    else
         print_learners(learners);
-        print_exercises(learners);
-    }
     return kFine;
 }
 
@@ -273,8 +239,7 @@ int show_class(const std::string& folder, bool csv) {
 void add_report(Session& session) {
     struct Options {
         bool json = false, csv = false;
-        std::optional<std::string> name;
-        std::string folder;
+        std::string name, folder;
     };
     const auto options = std::make_shared<Options>();
     Subcommand one(
