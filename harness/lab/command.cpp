@@ -40,12 +40,9 @@ Subcommand::Subcommand(Session& session, const std::string& name, const std::str
     app_->callback([&session, work = std::move(work)] { session.exit_code = work(); });
 }
 
-void Subcommand::argument(const std::string& name, std::string& into, const std::string& text) {
-    app_->add_option(name, into, option_text(text))->type_name("")->required();
-}
-
-void Subcommand::optional_argument(const std::string& name, std::string& into, const std::string& text) {
-    app_->add_option(name, into, option_text(text))->type_name("");
+void Subcommand::argument(const std::string& name, std::string& into, const std::string& text,
+                          bool required) {
+    app_->add_option(name, into, option_text(text))->type_name("")->required(required);
 }
 
 void Subcommand::rest(const std::string& name, std::vector<std::string>& into, const std::string& text) {
@@ -82,7 +79,7 @@ void add_help_and_test(Session& session) {
     const auto words = std::make_shared<std::vector<std::string>>();
     Subcommand help(session, "help", "what a command does, and its options", "Example: ./lab help check",
                     [] { return kFine; });
-    help.optional_argument("COMMAND", *name, "the command; without it, all of them are listed");
+    help.argument("COMMAND", *name, "the command; without it, all of them are listed", false);
     Subcommand test(
         session, "test", "build everything and run every test that can run here",
         "No GPU is needed: findings are checked on recorded evidence. What was skipped is named at the end, "
@@ -93,25 +90,6 @@ void add_help_and_test(Session& session) {
     test.rest("OPTION", *words,
               "goes to ctest: -L ch05 chooses the tests of one chapter, -R NAME those whose name contains "
               "NAME, -N only lists them");
-}
-
-/// Every command, in the order of the help.
-void add_commands(Session& session) {
-    add_list(session);
-    add_doctor(session);
-    add_run(session);
-    add_start(session);
-    add_check(session);
-    add_quiz(session);
-    add_report(session);
-    add_analyze(session);
-    add_timeline(session);
-    add_tools(session);
-    add_gate(session);
-    add_record(session);
-    add_verify(session);
-    add_docs(session);
-    add_help_and_test(session);
 }
 
 /// Refuses a first word that is neither a command nor an option, and names the nearest command.
@@ -148,7 +126,10 @@ int run_lab(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer("./lab help COMMAND explains one of them.");
     Session session{app};
-    add_commands(session);
+    for (const auto add :
+         {add_list, add_doctor, add_run, add_start, add_check, add_quiz, add_report, add_analyze,
+          add_timeline, add_tools, add_gate, add_record, add_verify, add_docs, add_help_and_test})
+        add(session);
     try {
         parse(app, {argv + 1, argv + argc});
     } catch (const CLI::ParseError& problem) {

@@ -31,9 +31,8 @@ class Subcommand {
     Subcommand(Session& session, const std::string& name, const std::string& summary,
                const std::string& footer, std::function<int()> work);
 
-    /// A positional argument that must be given, and one that need not be.
-    void argument(const std::string& name, std::string& into, const std::string& text);
-    void optional_argument(const std::string& name, std::string& into, const std::string& text);
+    /// A positional argument.
+    void argument(const std::string& name, std::string& into, const std::string& text, bool required = true);
 
     /// All further positional arguments.
     void rest(const std::string& name, std::vector<std::string>& into, const std::string& text);

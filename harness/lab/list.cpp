@@ -1,7 +1,6 @@
 // lab list: what there is to learn, and how long it takes.
 #include <fmt/format.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
@@ -17,19 +16,20 @@ namespace {
 /// Whether the chapter runs live here, by looking for what it needs; ./lab doctor tries it out.
 std::string open_here(const Chapter& chapter) {
     if (!nvidia_smi()) return chapter.pair.draft ? "a draft: needs a GPU" : "on recorded evidence";
-    const std::map<std::string, const std::optional<std::filesystem::path>&> tools{
-        {"nsys", nsys()}, {"ncu", ncu()}, {"compute-sanitizer", compute_sanitizer()}};
+    std::vector<std::string> lacks;
+    if (!nvcc()) lacks.emplace_back("nvcc");
     for (const std::string& need : tools_for(chapter.pair.needs()))
-        if (const auto tool = tools.find(need); tool != tools.end() && !tool->second)
-            return fmt::format("on recorded evidence: no {}", need);
-    if (!nvcc()) return "on recorded evidence: no nvcc";
+        if (!(need == "nsys" ? nsys() : need == "ncu" ? ncu() : compute_sanitizer())) lacks.push_back(need);
+    if (!lacks.empty()) return "on recorded evidence: no " + lacks.back();
     return chapter.pair.draft ? "open live; a draft" : "open live";
 }
 
-nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters, const Progress& progress) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+using Json = nlohmann::ordered_json;
+
+Json to_json(const std::vector<Chapter>& chapters, const Progress& progress) {
+    Json all = Json::array();
     for (const Chapter& chapter : chapters) {
-        nlohmann::ordered_json exercises = nlohmann::ordered_json::array();
+        Json exercises = Json::array();
         for (const Case& e : chapter.exercises)
             exercises.push_back({{"name", e.name},
                                  {"title", e.title},

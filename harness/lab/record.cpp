@@ -138,7 +138,7 @@ void add_record(Session& session) {
                        "replaces the old once it is whole. A program that fails is named (exit code 1), and "
                        "the others are still recorded.\nExample: ./lab record --stale",
                        [options] { return record_all(options->name, options->stale); });
-    command.optional_argument("NAME", options->name, "a chapter or an exercise; without it, everything");
+    command.argument("NAME", options->name, "a chapter or an exercise; without it, everything", false);
     command.flag("--stale", options->stale,
                  "only what is missing, damaged or of another version of its program");
 }

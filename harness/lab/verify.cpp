@@ -156,7 +156,7 @@ void add_verify(Session& session) {
         "unless its fault there is the lesson, and sees each wrong answer rejected for its stated reason.\n"
         "Exit code 77: nothing failed, and something was not run for want of a GPU or a tool.",
         [options] { return verify(*options); });
-    command.optional_argument("CHAPTER", options->chapter, "one chapter; without it, all of them");
+    command.argument("CHAPTER", options->chapter, "one chapter; without it, all of them", false);
     command.flag("--recorded", options->recorded, "judges the recorded evidence: needs no GPU");
     command.flag("--save", options->save, "keeps the result for docs/verification.md");
     command.exclude("--recorded", "--save");
