@@ -47,9 +47,20 @@ struct ToolRequest {
     std::vector<std::string> arguments;
 };
 
-/// Builds the program, where there is a GPU and the tool to run it under.
-fs::path binary_for(const Course& course, const Program& program, const std::optional<fs::path>& tool,
-                    const char* tool_name) {
+/// A program that can be run under a tool.
+struct ToolRun {
+    Course course;
+    Program program;
+    fs::path binary;
+    fs::path report;                     ///< "ch05/missing_event/starter" has ch05-missing_event-starter
+    std::vector<std::string> arguments;  ///< the program's own, and behind them those that the user adds
+};
+
+/// Builds the program, where there is a GPU and the tool to run it under, and makes the folder of reports.
+ToolRun prepare(const ToolRequest& request, const std::optional<fs::path>& tool, const char* tool_name,
+                const char* extension) {
+    const Course course = Course::find();
+    const Program program = program_by_name(course, request.program);
     if (!gpu()) {
         const std::string recorded = shows_recording(course, program);
         throw Error(
@@ -61,18 +72,15 @@ fs::path binary_for(const Course& course, const Program& program, const std::opt
         throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
                     kNothingCouldRun);
     const bool is_built = program.file.extension() != ".cu" && program.base.empty();
-    return is_built ? course.root() / program.file : build_program(course, program, announce_to_terminal);
-}
-
-/// Makes the folder of reports. Returns the file for this one: "ch05/missing_event/starter" is recorded in
-/// ch05-missing_event-starter.nsys-rep.
-fs::path report_file(const Course& course, const ToolRequest& request, const std::string& extension) {
-    std::string name =
-        fs::path(request.program).replace_extension().lexically_normal().relative_path().string();
+    const fs::path binary =
+        is_built ? course.root() / program.file : build_program(course, program, announce_to_terminal);
+    std::string name = fs::path(request.program).replace_extension().lexically_normal().relative_path();
     std::replace(name.begin(), name.end(), '/', '-');
     const fs::path folder = course.build_folder() / "reports";
     fs::create_directories(folder);
-    return folder / (name + extension);
+    std::vector<std::string> arguments = program.run_arguments();
+    append(arguments, request.arguments);
+    return {course, program, binary, folder / (name + extension), arguments};
 }
 
 /// Runs a tool and shows what it says.
@@ -90,42 +98,27 @@ int show(std::vector<std::string> words, const fs::path& binary, const std::vect
     return outcome.exit_code == 0 ? kFine : kFindingFailed;
 }
 
-/// The program's own arguments, and behind them those that the user adds.
-std::vector<std::string> arguments_of(const ToolRequest& request, const Program& program) {
-    std::vector<std::string> all = program.run_arguments();
-    append(all, request.arguments);
-    return all;
-}
-
 int run_nsys(const ToolRequest& request) {
-    const Course course = Course::find();
-    const Program program = program_by_name(course, request.program);
-    const fs::path binary = binary_for(course, program, nsys(), "nsys");
-    const fs::path report = report_file(course, request, ".nsys-rep");
-    const int code =
-        show(nsys_command(*nsys(), report, program, true), binary, arguments_of(request, program));
-    fmt::print("report   {}\nnext     ./lab analyze {}\n", course.shown(report), course.shown(report));
+    const ToolRun run = prepare(request, nsys(), "nsys", ".nsys-rep");
+    const int code = show(nsys_command(*nsys(), run.report, run.program, true), run.binary, run.arguments);
+    const std::string report = run.course.shown(run.report);
+    fmt::print("report   {}\nnext     ./lab analyze {}\n", report, report);
     return code;
 }
 
 int run_ncu(const ToolRequest& request) {
-    const Course course = Course::find();
-    const Program program = program_by_name(course, request.program);
-    const fs::path binary = binary_for(course, program, ncu(), "ncu");
-    const fs::path report = report_file(course, request, ".ncu-rep");
+    const ToolRun run = prepare(request, ncu(), "ncu", ".ncu-rep");
     const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
-                           "5", "-f", "-o", report.string()},
-                          binary, arguments_of(request, program));
-    fmt::print("report   {}  (ncu --import shows it, ncu-ui opens it)\n", course.shown(report));
+                           "5", "-f", "-o", run.report.string()},
+                          run.binary, run.arguments);
+    fmt::print("report   {}  (ncu --import shows it, ncu-ui opens it)\n", run.course.shown(run.report));
     return code;
 }
 
 int run_sanitize(const ToolRequest& request) {
-    const Course course = Course::find();
-    const Program program = program_by_name(course, request.program);
-    const fs::path binary = binary_for(course, program, compute_sanitizer(), "compute-sanitizer");
-    return show(sanitizer_command(*compute_sanitizer(), request.tool), binary,
-                request.arguments.empty() ? program.check_arguments : request.arguments);
+    const ToolRun run = prepare(request, compute_sanitizer(), "compute-sanitizer", "");
+    return show(sanitizer_command(*compute_sanitizer(), request.tool), run.binary,
+                request.arguments.empty() ? run.program.check_arguments : request.arguments);
 }
 
 }  // namespace
