@@ -229,7 +229,7 @@ std::string exercise_table(const Page& page, const std::string&, Outputs&) {
 }
 
 std::string verification(const Page& page, const std::string&, Outputs&) {
-    return verification_markdown(page.course, read_verification(verification_file(page.course)));
+    return verification_markdown(page.course, read_verification(page.course));
 }
 
 using BlockText = std::string (*)(const Page&, const std::string& argument, Outputs&);

@@ -1,21 +1,20 @@
-// The generated blocks of the Markdown files, of which no number is typed by hand.
+// The generated blocks of the Markdown files:
 //
-//   <!-- measured: pair -->                   the findings of the chapter's pair, from recorded evidence
-//   <!-- measured: exercise NAME -->          those of an exercise
-//   <!-- figure: pair -->                     both timelines on one scale, in timeline.svg
+//   <!-- measured: pair -->                 the findings of the chapter's pair, from recorded evidence; also
+//                                           of `exercise NAME` and `single NAME`
+//   <!-- figure: pair -->                   two timelines on one scale, in timeline.svg; also of `exercise
+//   NAME`
 //   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, with the projection
-//                                             of the ranges on the GPU, in F
-//   <!-- figure: exercise NAME ... -->        the same for an exercise
-//   <!-- measured: single NAME -->            those of a single program
-//   <!-- roofline: -->                        the chapter's roofline, in roofline.svg beside the page, and
-//                                             its numbers in two tables
-//   <!-- roofline: exercise NAME -->          that of an exercise
-//   <!-- report: pair buggy memcheck -->      the first report of a tool of compute-sanitizer, in its words
-//   <!-- diff: buggy.cu fixed.cu -->          what changes between two files
-//   <!-- status: -->                          how long a chapter takes, and whether it is a draft
-//   <!-- exercises: -->                       the table of the chapter's exercises
-//   <!-- chapters: -->                        the table of chapters
-//   <!-- verification: -->                    what `lab verify --save` found
+//                                           of the ranges on the GPU, in F
+//   <!-- roofline: -->                      the chapter's roofline, or that of `exercise NAME`, in
+//   roofline.svg
+//                                           beside the page, and its numbers in two tables
+//   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
+//   <!-- diff: buggy.cu fixed.cu -->        what changes between two files
+//   <!-- status: -->                        how long a chapter takes, and whether it is a draft
+//   <!-- exercises: -->                     the table of the chapter's exercises
+//   <!-- chapters: -->                      the table of chapters
+//   <!-- verification: -->                  what `lab verify --save` found
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
 #pragma once

@@ -24,7 +24,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kWarmUpPairs = 2;
 constexpr std::size_t kLongestLine = 4000;  ///< that is searched, since std::regex recurses at each character
 constexpr std::chrono::seconds kLongestRun{600};
-constexpr const char* kLetters[] = {"A", "B"};
 
 struct GateOptions {
     std::string a, b, figure;
@@ -53,10 +52,10 @@ std::string program_at(const std::string& name) {
         printable(name)));
 }
 
-Contender contender(const GateOptions& options, std::size_t which) try {
-    std::vector<std::string> command{program_at(which == 0 ? options.a : options.b)};
+Contender contender(const char* letter, const std::string& program, const GateOptions& options) try {
+    std::vector<std::string> command{program_at(program)};
     append(command, options.arguments);
-    return {fmt::format("{} ({})", kLetters[which], printable(shell_line(command))), command, options.figure,
+    return {fmt::format("{} ({})", letter, printable(shell_line(command))), command, options.figure,
             std::regex(options.figure)};
 } catch (const std::regex_error& problem) {
     throw Error(fmt::format("'{}' is no regular expression: {}", printable(options.figure), problem.what()));
@@ -115,10 +114,9 @@ void print_result(const GateOptions& options, const GateResult& result) {
     const bool by_time = options.figure.empty();
     fmt::print("live · {} pairs · {}\n\n", options.pairs,
                by_time ? "wall time of the process" : "figure '" + printable(options.figure) + "'");
-    for (std::size_t which = 0; which < 2; ++which)
-        fmt::print("  {:5}  median {:>9}  {}\n", kLetters[which],
-                   by_time ? format_ns(result.medians[which]) : format_number(result.medians[which]),
-                   printable(which == 0 ? options.a : options.b));
+    const auto median = [&](double value) { return by_time ? format_ns(value) : format_number(value); };
+    fmt::print("  A      median {:>9}  {}\n", median(result.medians[0]), printable(options.a));
+    fmt::print("  B      median {:>9}  {}\n", median(result.medians[1]), printable(options.b));
     fmt::print("  B / A  {:.4f}, and with {:.1f} % confidence from {:.4f} to {:.4f}\n\n", result.ratio,
                100 * result.coverage, result.low, result.high);
     const bool open = result.verdict == kInconclusive;
@@ -149,7 +147,7 @@ void print_result_json(const GateOptions& options, const std::vector<RunPair>& p
 }
 
 int gate(const GateOptions& options) {
-    const Contender a = contender(options, 0), b = contender(options, 1);
+    const Contender a = contender("A", options.a, options), b = contender("B", options.b, options);
     const std::vector<RunPair> pairs = measure_pairs(a, b, options.pairs);
     const GateResult result = judge_pairs(pairs, options.threshold_percent / 100.0);
     if (options.json)

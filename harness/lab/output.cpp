@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "core/terminal.h"
 
@@ -16,13 +15,10 @@ std::string with_short_paths(std::string line) {
     if (!std::filesystem::exists("common/nvcc.flags")) return line;
     const std::string here = std::filesystem::current_path().string() + "/";
     for (std::size_t at = 0; (at = line.find(here, at)) != std::string::npos; ++at) {
-        const bool begins_word =
-            at == 0 || std::string_view(" '=").find(line[at - 1]) != std::string_view::npos;
-        const std::size_t end = std::min(line.find_first_of(" '", at + here.size()), line.size());
-        const std::string path = line.substr(at + here.size(), end - at - here.size());
-        // Without a slash, a shell would look for the program in PATH; and an option may begin with a dash.
-        if (!begins_word || path.empty() || path[0] == '-' || path.find('/') == std::string::npos) continue;
-        line.erase(at, here.size());
+        // A program without a slash in front of its name would be looked for in PATH.
+        const bool is_path =
+            line.substr(0, line.find(' ', at)).find('/', at + here.size()) != std::string::npos;
+        if (is_path && (at == 0 || line[at - 1] == ' ')) line.erase(at, here.size());
     }
     return line;
 }

@@ -82,7 +82,8 @@ fs::path verification_file(const Course& course) {
     return course.root() / "docs" / "verification.json";
 }
 
-Verification read_verification(const fs::path& file) {
+Verification read_verification(const Course& course) {
+    const fs::path file = verification_file(course);
     Verification verification;
     if (!fs::exists(file)) return verification;
     try {
@@ -101,7 +102,7 @@ Verification read_verification(const fs::path& file) {
     return verification;
 }
 
-void write_verification(const Verification& verification, const fs::path& file) {
+void write_verification(const Verification& verification, const Course& course) {
     std::vector<std::string> chapters;
     for (const auto& [chapter, verified] : verification) {
         Json claims = Json::array();
@@ -111,7 +112,7 @@ void write_verification(const Verification& verification, const fs::path& file) 
                         Json(chapter).dump(), Json(verified.provenance).dump(), lines_of(verified.sources),
                         lines_of(claims)));
     }
-    write_file(file, "{\n" + join(chapters, ",\n") + "\n}\n");
+    write_file(verification_file(course), "{\n" + join(chapters, ",\n") + "\n}\n");
 }
 
 std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter) {

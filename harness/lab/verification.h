@@ -30,11 +30,11 @@ using Verification = std::map<std::string, Verified>;
 /// docs/verification.json
 [[nodiscard]] fs::path verification_file(const Course& course);
 
-/// Empty if the file is not there. An Error names a file that cannot be read, and the place in it.
-[[nodiscard]] Verification read_verification(const fs::path& file);
+/// Reads that file; nothing if it is not there. An Error says why it cannot be read.
+[[nodiscard]] Verification read_verification(const Course& course);
 
-/// Writes the file whole or not at all.
-void write_verification(const Verification& verification, const fs::path& file);
+/// Writes it whole or not at all.
+void write_verification(const Verification& verification, const Course& course);
 
 /// A program under a tool of compute-sanitizer, and what that is to show.
 struct SanitizerRun {

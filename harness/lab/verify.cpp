@@ -104,7 +104,7 @@ int sum_up(const Claims& claims, const std::string& label) {
 /// program.
 int verify_recorded(const Course& course, const std::vector<Chapter>& chapters) {
     const bool in_ci = std::getenv("CI") != nullptr;
-    const Verification before = read_verification(verification_file(course));
+    const Verification before = read_verification(course);
     std::vector<Claims> found(chapters.size());
     for_each_in_parallel(chapters.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
         found[i] = recorded_claims(course, chapters[i], in_ci);
@@ -132,13 +132,13 @@ int verify(const VerifyOptions& options) {
     std::vector<Program> programs;
     for (const Chapter& chapter : chapters) append(programs, all_programs(chapter));
     (void)build_programs(course, programs, announce_to_terminal);
-    Verification verification = read_verification(verification_file(course));
+    Verification verification = read_verification(course);
     Claims all;
     for (const Chapter& chapter : chapters) {
         Verified verified = verify_live(course, chapter, print_claim);
         append(all, verified.claims);
         verification[chapter.id] = std::move(verified);
-        if (options.save) write_verification(verification, verification_file(course));
+        if (options.save) write_verification(verification, course);
     }
     const int code = sum_up(all, fmt::format("live · {}, driver {}", gpu()->name, gpu()->driver));
     if (options.save)
