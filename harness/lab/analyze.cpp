@@ -19,6 +19,40 @@
 
 namespace lab {
 
+// How nlohmann::json takes these types: their members under their own names.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunTimes, count, total_ns, min_ns, median_ns, max_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, stream, kernels, kernel_ns, copies, copy_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RangeUse, name, domain, count, host_ns, gpu_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IdleByCause, host_wait_ns, kernel_wait_ns, other_ns)
+
+static void to_json(nlohmann::json& json, const LaunchUse& launch) {
+    json = launch.times;
+    json["grid"] = launch.size.grid;
+    json["block"] = launch.size.block;
+}
+
+static void to_json(nlohmann::json& json, const KernelUse& k) {
+    json = static_cast<const RunTimes&>(k);
+    json["name"] = k.name;
+    json["launch_sizes"] = k.sizes;
+}
+
+static void to_json(nlohmann::json& json, const CopyUse& c) {
+    json = {{"direction", to_string(c.direction)},
+            {"from", c.from},
+            {"to", c.to},
+            {"count", c.count},
+            {"bytes", c.bytes},
+            {"ns", c.ns}};
+}
+
+static void to_json(nlohmann::json& json, const ApiUse& u) {
+    json = {{"name", u.name},         {"count", u.count},   {"failed", u.failed},
+            {"total_ns", u.total_ns}, {"max_ns", u.max_ns}, {"failures", nlohmann::json::array()}};
+    for (const auto& [result, count] : u.failures)
+        json["failures"].push_back({{"result", result}, {"count", count}});
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -177,7 +211,7 @@ void print_time(const Evidence& evidence, const std::optional<std::string>& rang
     print_api(a);
 }
 
-/// What the other tools said, and the program: of its whole run, whatever range is asked for.
+/// Prints what the other tools said, and what the program printed: they know no ranges.
 void print_other_tools(const Evidence& evidence, bool in_range) {
     const std::vector<Counter> counters = counters_in(evidence);
     const bool sanitized = !sanitizers_run(evidence).empty();
@@ -193,82 +227,16 @@ void print_other_tools(const Evidence& evidence, bool in_range) {
 }
 
 template <class T>
-Json or_null(const std::optional<T>& value) {
-    return value ? Json(*value) : Json(nullptr);
+nlohmann::json or_null(const std::optional<T>& value) {
+    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-Json to_json(const RunTimes& t) {
-    return {{"count", t.count},
-            {"total_ns", t.total_ns},
-            {"min_ns", t.min_ns},
-            {"median_ns", t.median_ns},
-            {"max_ns", t.max_ns}};
-}
-
-Json to_json(const LaunchUse& launch) {
-    Json json{{"grid", launch.size.grid}, {"block", launch.size.block}};
-    json.update(to_json(launch.times));
-    return json;
-}
-
-template <class T>
-Json list_of(const std::vector<T>& all);
-
-Json to_json(const KernelUse& k) {
-    Json json{{"name", k.name}};
-    json.update(to_json(static_cast<const RunTimes&>(k)));
-    json["launch_sizes"] = list_of(k.sizes);
-    return json;
-}
-
-Json to_json(const StreamUse& s) {
-    return {{"stream", s.stream},
-            {"kernels", s.kernels},
-            {"kernel_ns", s.kernel_ns},
-            {"copies", s.copies},
-            {"copy_ns", s.copy_ns}};
-}
-
-Json to_json(const CopyUse& c) {
-    return {{"direction", to_string(c.direction)},
-            {"from", c.from},
-            {"to", c.to},
-            {"count", c.count},
-            {"bytes", c.bytes},
-            {"ns", c.ns}};
-}
-
-Json to_json(const RangeUse& r) {
-    return {{"name", r.name},
-            {"domain", r.domain},
-            {"count", r.count},
-            {"host_ns", r.host_ns},
-            {"gpu_ns", r.gpu_ns}};
-}
-
-Json to_json(const ApiUse& u) {
-    Json failures = Json::array();
-    for (const auto& [result, count] : u.failures) failures.push_back({{"result", result}, {"count", count}});
-    return {{"name", u.name},       {"count", u.count},       {"failed", u.failed},
-            {"failures", failures}, {"total_ns", u.total_ns}, {"max_ns", u.max_ns}};
-}
-
-template <class T>
-Json list_of(const std::vector<T>& all) {
-    Json list = Json::array();
-    for (const T& each : all) list.push_back(to_json(each));
-    return list;
-}
-
-Json analysis_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
-    const Json overlap{{"h2d_ns", a.h2d_ns},
-                       {"h2d_hidden_ns", a.h2d_hidden_ns},
-                       {"d2h_ns", a.d2h_ns},
-                       {"d2h_hidden_ns", a.d2h_hidden_ns},
-                       {"kernel_concurrency", or_null(a.kernel_concurrency())}};
-    const Json idle{{"host_wait_ns", a.idle.host_wait_ns},
-                    {"kernel_wait_ns", a.idle.kernel_wait_ns},
-                    {"other_ns", a.idle.other_ns}};
+nlohmann::json analysis_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
+    const nlohmann::json overlap{{"h2d_ns", a.h2d_ns},
+                                 {"h2d_hidden_ns", a.h2d_hidden_ns},
+                                 {"d2h_ns", a.d2h_ns},
+                                 {"d2h_hidden_ns", a.d2h_hidden_ns},
+                                 {"kernel_concurrency", or_null(a.kernel_concurrency())}};
     return {{"range", or_null(a.range)},
             {"range_ns", or_null(a.range_ns)},
             {"device", a.device},
@@ -279,12 +247,12 @@ Json analysis_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
             {"compute_ns", a.compute_ns},
             {"copy_only_ns", a.copy_only_ns},
             {"overlap", overlap},
-            {"idle_by_cause", idle},
-            {"streams", list_of(a.streams)},
-            {"kernels", list_of(a.kernels)},
-            {"copies", list_of(a.copies)},
-            {"ranges", list_of(ranges)},
-            {"api", list_of(a.api)}};
+            {"idle_by_cause", a.idle},
+            {"streams", a.streams},
+            {"kernels", a.kernels},
+            {"copies", a.copies},
+            {"ranges", ranges},
+            {"api", a.api}};
 }
 
 Json as_json(const Evidence& evidence, const std::optional<std::string>& range) {

@@ -8,7 +8,7 @@
 namespace lab {
 
 /// A program by "ch05/buggy", "ch05/vector_add_pipeline/starter" or "ch07/ceilings", a companion. An Error
-/// says what there is if none has this name.
+/// names the programs that there are if the name is of no program.
 [[nodiscard]] Program program_of_course(const Course& course, const std::string& name);
 
 /// The command that shows what was recorded of a program: "./lab analyze ..."; "" if nothing was.

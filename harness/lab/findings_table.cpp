@@ -93,7 +93,7 @@ std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
 std::string grade_text(const Case& of, const Grade& grade) {
     Table table({"finding", "expected", "found", "verdict"},
                 {Align::left, Align::left, Align::right, Align::left});
-    std::vector<std::string> said;
+    std::vector<std::string> shown;
     std::string reasons;
     for (const FindingRow& row : grade.rows) {
         const Finding& f = *row.finding;
@@ -102,8 +102,8 @@ std::string grade_text(const Case& of, const Grade& grade) {
                    f.asserted() ? verdict_mark(row.verdict) : ""});
         const bool in_table = found.verdict == Verdict::fail && found.measured.value.has_value();
         if (!f.asserted() || found.verdict == Verdict::pass || in_table) continue;
-        if (std::find(said.begin(), said.end(), found.why) != said.end()) continue;
-        said.push_back(found.why);
+        if (std::find(shown.begin(), shown.end(), found.why) != shown.end()) continue;
+        shown.push_back(found.why);
         reasons += paragraph(fmt::format("  {}: {}", f.says, found.why), 4) + "\n";
     }
     return table.text(2, table_columns()) + "\n" + reasons;

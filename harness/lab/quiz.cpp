@@ -20,7 +20,7 @@ namespace lab {
 
 namespace {
 
-enum class Result { right, wrong, unanswered, not_here };  ///< not_here: nobody has made the run
+enum class Result { right, wrong, unanswered, not_here };  ///< not_here: the run is still to be made
 constexpr std::array kResultNames{"right", "wrong", "unanswered", "not_here"};
 
 struct Graded {

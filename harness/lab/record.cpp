@@ -23,7 +23,7 @@ bool is_recorded_and_fresh(const Course& course, const Program& program) {
     try {
         return !course.is_stale(program, Evidence::open(course.evidence_of(program)));
     } catch (const Error&) {
-        return false;  // none, or damaged: record it
+        return false;  // there is none, or it is damaged
     }
 }
 
