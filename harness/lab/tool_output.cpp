@@ -11,6 +11,9 @@
 
 namespace lab {
 
+// nlohmann::json takes its members under their own names.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ToolReport, tool, kind, severity, count, text)
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -110,14 +113,7 @@ Json to_json(const std::vector<Counter>& counters) {
 }
 
 Json to_json(const std::vector<ToolReport>& reports) {
-    Json list = Json::array();
-    for (const ToolReport& report : reports)
-        list.push_back({{"tool", report.tool},
-                        {"kind", report.kind},
-                        {"severity", report.severity},
-                        {"count", report.count},
-                        {"text", report.text}});
-    return list;
+    return nlohmann::json(reports);
 }
 
 }  // namespace lab
