@@ -267,14 +267,14 @@ Json as_json(const Evidence& evidence, const std::optional<std::string>& range) 
 
 int analyze(const std::string& file, const std::string& range_name, bool json) {
     const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
-    const ReportFile report(file, announce_to_terminal, range ? Holds::a_trace : Holds::anything);
-    const Evidence& evidence = report.evidence();
+    const ReportFile report = open_report(file, announce_to_terminal, range.has_value());
+    const Evidence& evidence = report.evidence;
     if (json) {
         print_json(as_json(evidence, range));
         return kFine;
     }
     fmt::print("{}{}\n", bold(file), range ? fmt::format(", range '{}'", printable(*range)) : "");
-    if (!report.label().empty()) fmt::print("{}\n", report.label());
+    if (!report.label.empty()) fmt::print("{}\n", report.label);
     if (evidence.has_trace())
         print_time(evidence, range);
     else

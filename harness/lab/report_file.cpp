@@ -28,8 +28,9 @@ std::string meant_by(const std::string& file) {
 
 }  // namespace
 
-ReportFile::ReportFile(const std::string& file, const Announce& announce, Holds holds) {
+ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace) {
     fs::path path = file;
+    auto scratch = std::make_unique<TemporaryFolder>();
     if (!fs::exists(path)) throw Error(fmt::format("there is no file {}{}", file, meant_by(file)));
     if (path.extension() == ".ncu-rep")
         throw Error(
@@ -44,27 +45,29 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce, Holds 
                                     "beside it, exported already: ./lab analyze {}",
                                     file, shell_line({exported.string()})),
                         kNothingCouldRun);
-        path = export_report(path, scratch_.path() / "report.sqlite", announce);
+        path = export_report(path, scratch->path() / "report.sqlite", announce);
     }
-    evidence_ = std::make_unique<Evidence>(Evidence::open(path));
-    if (!evidence_->provenance().empty()) {
+    ReportFile report{std::move(scratch), Evidence::open(path), ""};
+    const Evidence& evidence = report.evidence;
+    if (!evidence.provenance().empty()) {
         const fs::path live = Course::find().build_folder() / "live";
         const std::string inside = fs::absolute(file).lexically_normal().lexically_relative(live).string();
-        label_ = source_label(evidence_->provenance(), !inside.empty() && inside.rfind("..", 0) != 0);
+        report.label = source_label(evidence.provenance(), !inside.empty() && !inside.starts_with(".."));
     }
-    if (holds == Holds::a_trace && !evidence_->has_trace())
+    if (needs_trace && !evidence.has_trace())
         throw Error(fmt::format(
             "{} holds no trace: {}. ./lab analyze {}, without --range, shows what else it holds.", file,
-            evidence_->captured_nothing() ? "nsys captured nothing of this program"
-                                          : "this program was recorded without nsys",
+            evidence.captured_nothing() ? "nsys captured nothing of this program"
+                                        : "this program was recorded without nsys",
             shell_line({file})));
-    if (!evidence_->has_trace()) return;
-    if (const int64_t kernels = evidence_->trace().kernels_of_unknown_launch; kernels > 0)
+    const int64_t kernels = evidence.has_trace() ? evidence.trace().kernels_of_unknown_launch : 0;
+    if (kernels > 0)
         announce(
             fmt::format("# {} kernels name no call, since they are from bodies of conditional nodes or from "
                         "graphs launched on the GPU, and several launches may be theirs: no NVTX range "
                         "counts them",
                         kernels));
+    return report;
 }
 
 }  // namespace lab

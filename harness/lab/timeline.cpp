@@ -51,11 +51,11 @@ std::string title_of(const TimelineRequest& request, const std::optional<int64_t
 
 int timeline(const TimelineRequest& request) {
     const auto from_ns = parse_time("--from", request.from), to_ns = parse_time("--to", request.to);
-    const ReportFile report(request.file, announce_to_terminal);
-    const Evidence& evidence = report.evidence();
+    const ReportFile report = open_report(request.file, announce_to_terminal, true);
+    const Evidence& evidence = report.evidence;
     const auto range = request.range.empty() ? std::nullopt : std::optional(request.range);
     const Timeline picture = build_timeline(
-        evidence.trace(), {title_of(request, from_ns, to_ns), report.label(), range, true, from_ns, to_ns});
+        evidence.trace(), {title_of(request, from_ns, to_ns), report.label, range, true, from_ns, to_ns});
     if (!request.svg.empty()) {
         write_file(request.svg, timeline_svg({picture}));
         fmt::print("{}\n", request.svg);
