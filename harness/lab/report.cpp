@@ -122,13 +122,13 @@ struct Learner {
     std::vector<std::string> failed;
 };
 
-std::string word(const Json& json) {
+std::string word(const nlohmann::json& json) {
     return json.is_null() ? "" : shorten(printable(json.get<std::string>()), 80);
 }
 
 /// An Error says why the text cannot be used as a report.
 Learner read_report(const std::string& file, const std::string& text) try {
-    const Json json = Json::parse(text);
+    const nlohmann::json json = nlohmann::json::parse(text);  // ordered_json copies deep values
     if (!json.is_object() || !json.contains("format") || json["format"] != kReportFormat)
         throw Error("it is no report of a learner (./lab report --json)");
     if (json.at("version") > kReportVersion)
@@ -136,11 +136,11 @@ Learner read_report(const std::string& file, const std::string& text) try {
     Learner learner;
     learner.file = file, learner.name = word(json.at("learner"));
     learner.made = word(json.at("made")), learner.last = word(json.at("last_activity"));
-    for (const Json& chapter : json.at("chapters")) {
+    for (const nlohmann::json& chapter : json.at("chapters")) {
         learner.right += chapter.at("quiz").at("right").get<unsigned>();
         learner.questions += chapter.at("quiz").at("questions").get<unsigned>();
         const std::string id = short_chapter_id(word(chapter.at("chapter")));
-        for (const Json& e : chapter.at("exercises")) {
+        for (const nlohmann::json& e : chapter.at("exercises")) {
             const std::string state = word(e.at("state")), last = word(e.at("last_activity"));
             ++learner.exercises;
             learner.passed += state == "passed";
@@ -150,11 +150,11 @@ Learner read_report(const std::string& file, const std::string& text) try {
             learner.checks = e.at("checks").get<unsigned>();
             learner.hints = e.at("hints").get<unsigned>();
             learner.failed.clear();
-            for (const Json& finding : e.at("failed")) learner.failed.push_back(word(finding));
+            for (const nlohmann::json& finding : e.at("failed")) learner.failed.push_back(word(finding));
         }
     }
     return learner;
-} catch (const Json::exception& problem) {
+} catch (const nlohmann::json::exception& problem) {
     throw Error(fmt::format("it is damaged: {}", problem.what()));
 }
 
@@ -169,7 +169,10 @@ std::map<std::string, Learner> read_reports(const fs::path& folder) {
                                 printable(folder.string())));
     std::vector<fs::path> files;
     for (const auto& entry : fs::recursive_directory_iterator(folder))
-        if (entry.is_regular_file() && entry.path().extension() == ".json") files.push_back(entry.path());
+        // Neither links nor the hidden files of editors and systems are handed in.
+        if (fs::is_regular_file(entry.symlink_status()) && entry.path().extension() == ".json" &&
+            !entry.path().filename().string().starts_with("."))
+            files.push_back(entry.path());
     std::sort(files.begin(), files.end());
     std::map<std::string, Learner> learners;
     for (const fs::path& path : files) {
