@@ -1,12 +1,15 @@
 // lab analyze FILE: where the time goes in anybody's report, and what else our own evidence holds.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "evidence/analysis.h"
 #include "evidence/evidence.h"
 #include "evidence/launches.h"
 #include "evidence/schema.h"
@@ -16,23 +19,86 @@
 
 namespace lab {
 
+// How nlohmann::json takes these types: their members under their own names.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunTimes, count, total_ns, min_ns, median_ns, max_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, stream, kernels, kernel_ns, copies, copy_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RangeUse, name, domain, count, host_ns, gpu_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IdleByCause, host_wait_ns, kernel_wait_ns, other_ns)
+
+static void to_json(nlohmann::json& json, const LaunchUse& launch) {
+    json = launch.times;
+    json["grid"] = launch.size.grid;
+    json["block"] = launch.size.block;
+}
+
+static void to_json(nlohmann::json& json, const KernelUse& k) {
+    json = static_cast<const RunTimes&>(k);
+    json["name"] = k.name;
+    json["launch_sizes"] = k.sizes;
+}
+
+static void to_json(nlohmann::json& json, const CopyUse& c) {
+    json = {{"direction", to_string(c.direction)},
+            {"from", c.from},
+            {"to", c.to},
+            {"count", c.count},
+            {"bytes", c.bytes},
+            {"ns", c.ns}};
+}
+
+static void to_json(nlohmann::json& json, const ApiUse& u) {
+    json = {{"name", u.name},         {"count", u.count},   {"failed", u.failed},
+            {"total_ns", u.total_ns}, {"max_ns", u.max_ns}, {"failures", nlohmann::json::array()}};
+    for (const auto& [result, count] : u.failures)
+        json["failures"].push_back({{"result", result}, {"count", count}});
+}
+
 namespace {
 
-using Align = Table::Align;
-constexpr std::size_t kShownRows = 12;
-constexpr std::size_t kShownSizes = 12;  ///< of the kernels of one name
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kShownRows = 12;  ///< of a table, and of the launch sizes of one kernel
+
+std::string time_text(int64_t ns) {
+    return format_ns(static_cast<double>(ns));
+}
+
+double ratio(int64_t part, int64_t whole) {
+    return static_cast<double>(part) / static_cast<double>(whole);
+}
 
 std::string percent(int64_t part, int64_t whole) {
-    return whole == 0
-               ? "n/a"
-               : fmt::format("{} %", format_number(
-                                         100.0 * static_cast<double>(part) / static_cast<double>(whole), 3));
+    return whole == 0 ? "n/a" : fmt::format("{} %", format_number(100 * ratio(part, whole), 3));
+}
+
+/// A table whose first columns, as many as `left`, are aligned left and the others right.
+Table table_of(std::vector<std::string> header, std::size_t left) {
+    std::vector<Table::Align> align(header.size(), Table::Align::right);
+    std::fill_n(align.begin(), left, Table::Align::left);
+    return Table(std::move(header), std::move(align));
+}
+
+/// Ends a list that shows the first of so many rows, if there are any.
+void print_more(std::size_t rows) {
+    if (rows > kShownRows) fmt::print("  ... and {} more; --json shows all\n", rows - kShownRows);
+    if (rows > 0) fmt::print("\n");
+}
+
+void print_table(const Table& table, std::size_t rows) {
+    if (rows > 0) fmt::print("{}", table.text());
+    print_more(rows);
+}
+
+/// The first rows of a list, as many as are shown.
+template <class T>
+std::span<const T> shown(const std::vector<T>& all) {
+    return std::span(all).first(std::min(all.size(), kShownRows));
 }
 
 void print_breakdown(const Analysis& a) {
-    Table table({"", "time", "of the span"}, {Align::left, Align::right, Align::right});
+    Table table = table_of({"", "time", "of the span"}, 1);
     const auto row = [&](const char* what, int64_t ns) {
-        table.add({what, format_ns(static_cast<double>(ns)), percent(ns, a.span_ns)});
+        table.add({what, time_text(ns), percent(ns, a.span_ns)});
     };
     row("span, first GPU work to last", a.span_ns);
     row("compute: a kernel runs", a.compute_ns);
@@ -43,19 +109,14 @@ void print_breakdown(const Analysis& a) {
     row("  other", a.idle.other_ns);
     fmt::print("{}\n", table.text());
     if (a.h2d_ns > 0)
-        fmt::print("  copies up hidden behind kernels    {} of {}\n",
-                   format_ns(static_cast<double>(a.h2d_hidden_ns)), format_ns(static_cast<double>(a.h2d_ns)));
+        fmt::print("  copies up hidden behind kernels    {} of {}\n", time_text(a.h2d_hidden_ns),
+                   time_text(a.h2d_ns));
     if (a.d2h_ns > 0)
-        fmt::print("  copies down hidden behind kernels  {} of {}\n",
-                   format_ns(static_cast<double>(a.d2h_hidden_ns)), format_ns(static_cast<double>(a.d2h_ns)));
+        fmt::print("  copies down hidden behind kernels  {} of {}\n", time_text(a.d2h_hidden_ns),
+                   time_text(a.d2h_ns));
     if (a.compute_ns > 0)
         fmt::print("  two or more kernels at once        {} of the kernel time\n",
                    percent(a.concurrent_ns, a.compute_ns));
-    fmt::print("\n");
-}
-
-void print_more(std::size_t rows) {
-    if (rows > kShownRows) fmt::print("  ... and {} more; --json shows all\n", rows - kShownRows);
     fmt::print("\n");
 }
 
@@ -68,120 +129,89 @@ std::string dimensions(const std::array<int64_t, 3>& xyz) {
 }
 
 void print_kernels(const Analysis& a) {
+    if (a.kernels.empty()) return fmt::print("  no kernel ran\n\n");
     int64_t all_ns = 0;
     for (const KernelUse& k : a.kernels) all_ns += k.total_ns;
-    Table table({"kernel", "blocks", "threads a block", "launches", "total", "share", "median", "longest"},
-                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
-                 Align::right, Align::right});
-    const auto row = [&](const std::string& name, std::array<std::string, 2> size, const RunTimes& times) {
-        table.add({name, size[0], size[1], std::to_string(times.count),
-                   format_ns(static_cast<double>(times.total_ns)), percent(times.total_ns, all_ns),
-                   format_ns(static_cast<double>(times.median_ns)),
-                   format_ns(static_cast<double>(times.max_ns))});
+    Table table = table_of(
+        {"kernel", "blocks", "threads a block", "launches", "total", "share", "median", "longest"}, 1);
+    const auto row = [&](const std::string& name, const std::string& blocks, const std::string& threads,
+                         const RunTimes& times) {
+        table.add({name, blocks, threads, std::to_string(times.count), time_text(times.total_ns),
+                   percent(times.total_ns, all_ns), time_text(times.median_ns), time_text(times.max_ns)});
     };
-    const auto in_words = [](const LaunchSize& size) -> std::array<std::string, 2> {
-        return {dimensions(size.grid), dimensions(size.block)};
-    };
-    for (std::size_t i = 0; i < std::min(a.kernels.size(), kShownRows); ++i) {
-        const KernelUse& k = a.kernels[i];
+    for (const KernelUse& k : shown(a.kernels)) {
         const std::string name = shorten(printable(k.name), 48);
-        if (k.sizes.empty()) row(name, {"", ""}, k);
-        if (k.sizes.size() == 1) row(name, in_words(k.sizes[0].size), k);
-        if (k.sizes.size() < 2) continue;
-        row(name, {fmt::format("{} sizes", k.sizes.size()), ""}, k);
-        const std::size_t shown = std::min(k.sizes.size(), kShownSizes);
-        for (std::size_t s = 0; s < shown; ++s) row("", in_words(k.sizes[s].size), k.sizes[s].times);
-        if (shown < k.sizes.size())
-            table.add({fmt::format("  {} more sizes; --json shows all", k.sizes.size() - shown)});
+        if (k.sizes.size() != 1)
+            row(name, k.sizes.empty() ? "" : fmt::format("{} sizes", k.sizes.size()), "", k);
+        for (const LaunchUse& launch : shown(k.sizes))
+            row(k.sizes.size() == 1 ? name : "", dimensions(launch.size.grid), dimensions(launch.size.block),
+                launch.times);
+        if (k.sizes.size() > kShownRows)
+            table.add({fmt::format("  {} more sizes; --json shows all", k.sizes.size() - kShownRows)});
     }
-    if (table.empty()) return fmt::print("  no kernel ran\n\n");
-    fmt::print("{}", table.text());
-    print_more(a.kernels.size());
+    print_table(table, a.kernels.size());
 }
 
 void print_copies(const Analysis& a) {
-    Table table({"copies", "from", "to", "count", "data", "GB/s"},
-                {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
+    Table table = table_of({"copies", "from", "to", "count", "data", "GB/s"}, 3);
     for (const CopyUse& c : a.copies)
-        table.add(
-            {to_string(c.direction), c.from, c.to, std::to_string(c.count),
-             format_bytes(static_cast<double>(c.bytes)),
-             c.ns == 0 ? "n/a" : format_number(static_cast<double>(c.bytes) / static_cast<double>(c.ns), 3)});
+        table.add({to_string(c.direction), c.from, c.to, std::to_string(c.count),
+                   format_bytes(static_cast<double>(c.bytes)),
+                   c.ns == 0 ? "n/a" : format_number(ratio(c.bytes, c.ns), 3)});
     if (!table.empty()) fmt::print("{}\n", table.text());
 }
 
 void print_streams(const Analysis& a) {
-    Table table({"stream", "kernels", "kernel time", "copies", "copy time"},
-                {Align::right, Align::right, Align::right, Align::right, Align::right});
-    for (std::size_t i = 0; i < std::min(a.streams.size(), kShownRows); ++i) {
-        const StreamUse& s = a.streams[i];
-        table.add({std::to_string(s.stream), std::to_string(s.kernels),
-                   format_ns(static_cast<double>(s.kernel_ns)), std::to_string(s.copies),
-                   format_ns(static_cast<double>(s.copy_ns))});
-    }
-    if (table.empty()) return;
-    fmt::print("{}", table.text());
-    print_more(a.streams.size());
-}
-
-void print_failures(const Analysis& a) {
-    std::size_t kinds = 0;
-    for (const ApiUse& u : a.api)
-        for (const auto& [result, count] : u.failures)
-            if (++kinds <= kShownRows)
-                fmt::print("  {} returned {} {}\n", printable(u.name), result,
-                           count == 1 ? "once" : fmt::format("in {} calls", count));
-    if (kinds > 0) print_more(kinds);
-}
-
-void print_api(const Analysis& a) {
-    Table table({"CUDA call", "calls", "failed", "total", "longest"},
-                {Align::left, Align::right, Align::right, Align::right, Align::right});
-    for (std::size_t i = 0; i < std::min(a.api.size(), kShownRows); ++i) {
-        const ApiUse& u = a.api[i];
-        table.add({printable(u.name), std::to_string(u.count), std::to_string(u.failed),
-                   format_ns(static_cast<double>(u.total_ns)), format_ns(static_cast<double>(u.max_ns))});
-    }
-    if (table.empty()) return;
-    fmt::print("{}", table.text());
-    print_more(a.api.size());
-    print_failures(a);
+    Table table = table_of({"stream", "kernels", "kernel time", "copies", "copy time"}, 0);
+    for (const StreamUse& s : shown(a.streams))
+        table.add({std::to_string(s.stream), std::to_string(s.kernels), time_text(s.kernel_ns),
+                   std::to_string(s.copies), time_text(s.copy_ns)});
+    print_table(table, a.streams.size());
 }
 
 void print_ranges(const std::vector<RangeUse>& ranges) {
-    Table table({"NVTX range", "domain", "count", "on the host", "on the GPU"},
-                {Align::left, Align::left, Align::right, Align::right, Align::right});
-    for (std::size_t i = 0; i < std::min(ranges.size(), kShownRows); ++i) {
-        const RangeUse& r = ranges[i];
+    Table table = table_of({"NVTX range", "domain", "count", "on the host", "on the GPU"}, 2);
+    for (const RangeUse& r : shown(ranges))
         table.add({shorten(printable(r.name), 48), printable(r.domain), std::to_string(r.count),
-                   format_ns(static_cast<double>(r.host_ns)), format_ns(static_cast<double>(r.gpu_ns))});
-    }
-    if (table.empty()) return;
-    fmt::print("{}", table.text());
-    print_more(ranges.size());
+                   time_text(r.host_ns), time_text(r.gpu_ns)});
+    print_table(table, ranges.size());
+}
+
+void print_api(const Analysis& a) {
+    Table table = table_of({"CUDA call", "calls", "failed", "total", "longest"}, 1);
+    for (const ApiUse& u : shown(a.api))
+        table.add({printable(u.name), std::to_string(u.count), std::to_string(u.failed),
+                   time_text(u.total_ns), time_text(u.max_ns)});
+    print_table(table, a.api.size());
+    std::size_t failures = 0;
+    for (const ApiUse& u : a.api)
+        for (const auto& [result, count] : u.failures)
+            if (++failures <= kShownRows)
+                fmt::print("  {} returned {} {}\n", printable(u.name), result,
+                           count == 1 ? "once" : fmt::format("in {} calls", count));
+    print_more(failures);
 }
 
 void print_time(const Evidence& evidence, const std::optional<std::string>& range) {
-    const Analysis analysis = analyse(evidence.trace(), range);
+    const Analysis a = analyse(evidence.trace(), range);
     for (const std::string& problem : capture_problems(evidence.database()))
         fmt::print("{}\n", yellow("this capture may not be whole: " + problem));
     for (const Gpu& gpu : evidence.trace().gpus)
-        if (gpu.device == analysis.device) fmt::print("GPU {}  {}\n", gpu.device, printable(gpu.name));
-    if (analysis.devices.size() > 1)
+        if (gpu.device == a.device) fmt::print("GPU {}  {}\n", gpu.device, printable(gpu.name));
+    if (a.devices.size() > 1)
         fmt::print("{} GPUs did work; this is about GPU {}, which has the most kernel time\n",
-                   analysis.devices.size(), analysis.device);
-    if (analysis.range_ns)
-        fmt::print("the host spent {} in the range\n", format_ns(static_cast<double>(*analysis.range_ns)));
+                   a.devices.size(), a.device);
+    if (a.range_ns) fmt::print("the host spent {} in the range\n", time_text(*a.range_ns));
     fmt::print("\n");
-    print_breakdown(analysis);
-    print_kernels(analysis);
-    print_copies(analysis);
-    print_streams(analysis);
+    print_breakdown(a);
+    print_kernels(a);
+    print_copies(a);
+    print_streams(a);
     print_ranges(range_use(evidence.trace(), range));
-    print_api(analysis);
+    print_api(a);
 }
 
-/// What the other tools said, and the program: of its whole run, whatever range is asked for.
+/// Prints what the other tools said, and what the program printed: they know no ranges.
 void print_other_tools(const Evidence& evidence, bool in_range) {
     const std::vector<Counter> counters = counters_in(evidence);
     const bool sanitized = !sanitizers_run(evidence).empty();
@@ -196,25 +226,55 @@ void print_other_tools(const Evidence& evidence, bool in_range) {
     if (!counters.empty()) fmt::print("counters docs/metrics.md says what they count\n");
 }
 
-nlohmann::ordered_json as_json(const Evidence& evidence, const std::optional<std::string>& range) {
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+template <class T>
+nlohmann::json or_null(const std::optional<T>& value) {
+    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+nlohmann::json analysis_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
+    const nlohmann::json overlap{{"h2d_ns", a.h2d_ns},
+                                 {"h2d_hidden_ns", a.h2d_hidden_ns},
+                                 {"d2h_ns", a.d2h_ns},
+                                 {"d2h_hidden_ns", a.d2h_hidden_ns},
+                                 {"kernel_concurrency", or_null(a.kernel_concurrency())}};
+    return {{"range", or_null(a.range)},
+            {"range_ns", or_null(a.range_ns)},
+            {"device", a.device},
+            {"devices", a.devices},
+            {"span_ns", a.span_ns},
+            {"gpu_busy_ns", a.gpu_busy_ns},
+            {"gpu_idle_ns", a.gpu_idle_ns},
+            {"compute_ns", a.compute_ns},
+            {"copy_only_ns", a.copy_only_ns},
+            {"overlap", overlap},
+            {"idle_by_cause", a.idle},
+            {"streams", a.streams},
+            {"kernels", a.kernels},
+            {"copies", a.copies},
+            {"ranges", ranges},
+            {"api", a.api}};
+}
+
+Json as_json(const Evidence& evidence, const std::optional<std::string>& range) {
+    Json json = Json::object();
     if (evidence.has_trace())
-        json = to_json(analyse(evidence.trace(), range), range_use(evidence.trace(), range));
+        json = analysis_json(analyse(evidence.trace(), range), range_use(evidence.trace(), range));
     if (range) return json;
     if (evidence.was_run("ncu")) json["ncu_metrics"] = to_json(counters_in(evidence));
     if (!sanitizers_run(evidence).empty()) json["sanitizer_reports"] = to_json(reports_in(evidence));
     return json;
 }
 
-int analyze(const std::string& file, const std::optional<std::string>& range, bool json) {
-    const ReportFile report(file, announce_to_terminal, range ? Holds::a_trace : Holds::anything);
-    const Evidence& evidence = report.evidence();
+int analyze(const std::string& file, const std::string& range_name, bool json) {
+    const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
+    const ReportFile report = open_report(file, announce_to_terminal, range.has_value());
+    const Evidence& evidence = report.evidence;
     if (json) {
         print_json(as_json(evidence, range));
         return kFine;
     }
     fmt::print("{}{}\n", bold(file), range ? fmt::format(", range '{}'", printable(*range)) : "");
-    if (!report.label().empty()) fmt::print("{}\n", report.label());
+    if (!report.label.empty()) fmt::print("{}\n", report.label);
     if (evidence.has_trace())
         print_time(evidence, range);
     else
@@ -236,12 +296,7 @@ void add_analyze(Session& session) {
                        "reports of compute-sanitizer, which evidence of the course may hold, are of the "
                        "whole run and shown without --range. Times in JSON are in ns.\n"
                        "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
-                       [options] {
-                           return analyze(
-                               options->file,
-                               options->range.empty() ? std::nullopt : std::optional(options->range),
-                               options->json);
-                       });
+                       [options] { return analyze(options->file, options->range, options->json); });
     command.argument("FILE", options->file, kReportText);
     command.option("--range", "NAME", options->range, kRangeText);
     command.flag("--json", options->json, "prints everything as JSON");

@@ -1,59 +1,160 @@
+// The command line of lab, over CLI11. CLI11 takes long to compile, so no other file includes it.
 #include "lab/command.h"
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <string_view>
+#include <cstring>
+#include <system_error>
 
-#include "core/terminal.h"
 #include "core/text.h"
 
 namespace lab {
 
 namespace {
 
-/// In the course's root, from where all of these lines can be run: paths below it without it.
-std::string from_here(std::string line) {
-    if (!std::filesystem::exists("common/nvcc.flags")) return line;
-    const std::string here = std::filesystem::current_path().string() + "/";
-    for (std::size_t at = 0; (at = line.find(here, at)) != std::string::npos; ++at) {
-        const bool begins_word =
-            at == 0 || std::string_view(" '=").find(line[at - 1]) != std::string_view::npos;
-        const std::size_t end = std::min(line.find_first_of(" '", at + here.size()), line.size());
-        const std::string path = line.substr(at + here.size(), end - at - here.size());
-        // Without a slash, a shell would look for the program in PATH; and an option may begin with a dash.
-        if (!begins_word || path.empty() || path[0] == '-' || path.find('/') == std::string::npos) continue;
-        line.erase(at, here.size());
-    }
-    return line;
+constexpr std::size_t kHelpColumns = 80;  ///< in which every line of the help fits
+constexpr std::size_t kTextColumn = 24;   ///< where the texts of options begin
+
+/// Breaks a text into lines that fit; lines that it has stay apart.
+std::string fitted(const std::string& text, std::size_t columns) {
+    std::vector<std::string> lines;
+    for (const std::string& line : split(text, '\n')) append(lines, wrapped(line, columns));
+    return join(lines, "\n");
+}
+
+std::string option_text(const std::string& text) {
+    return fitted(text, kHelpColumns - kTextColumn);
 }
 
 }  // namespace
 
-void announce_to_terminal(const std::string& line) {
-    const std::string shown = line.rfind("# ", 0) == 0 ? line : "$ " + from_here(line);
-    std::fprintf(stderr, "%s\n", dim(shown).c_str());
+Subcommand::Subcommand(Session& session, const std::string& name, const std::string& summary,
+                       const std::string& footer, std::function<int()> work)
+    : app_(session.app.add_subcommand(name, summary)) {
+    app_->get_formatter()->column_width(kTextColumn);
+    app_->footer(fitted(footer, kHelpColumns));
+    app_->callback([&session, work = std::move(work)] { session.exit_code = work(); });
 }
 
-void demand_folder_of(const char* option, const std::string& file) {
-    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-    if (file.empty() || folder.empty() || std::filesystem::is_directory(folder)) return;
-    throw Error(fmt::format("{} {}: there is no folder {}. Make it, or give a file in one that is there.",
-                            option, printable(file), printable(folder.string())));
+void Subcommand::argument(const std::string& name, std::string& into, const std::string& text,
+                          bool required) {
+    app_->add_option(name, into, option_text(text))->type_name("")->required(required);
 }
 
-int exit_code_of(Verdict worst) {
-    switch (worst) {
-        case Verdict::pass:
-            return kFine;
-        case Verdict::not_run:
-            return kNothingCouldRun;
-        case Verdict::fail:
-        case Verdict::inconclusive:
-            break;
+void Subcommand::rest(const std::string& name, std::vector<std::string>& into, const std::string& text) {
+    app_->add_option(name, into, option_text(text))->type_name("");
+}
+
+void Subcommand::option(const std::string& name, const std::string& value, std::string& into,
+                        const std::string& text, const std::vector<std::string>& choices) {
+    CLI::Option* const option = app_->add_option(name, into, option_text(text))->type_name(value);
+    if (!into.empty()) option->capture_default_str();
+    if (!choices.empty()) option->check(CLI::IsMember(choices));
+}
+
+void Subcommand::number(const std::string& name, const std::string& value, int& into, int least, int most,
+                        const std::string& text) {
+    CLI::Option* const option = app_->add_option(name, into, option_text(text))->type_name(value);
+    option->capture_default_str()->check(CLI::Range(least, most).description(""));
+}
+
+void Subcommand::flag(const std::string& name, bool& into, const std::string& text) {
+    app_->add_flag(name, into, option_text(text));
+}
+
+void Subcommand::exclude(const std::string& option, const std::string& other) {
+    app_->get_option(option)->excludes(app_->get_option(other));
+}
+
+namespace {
+
+/// Adds those two whose work is done elsewhere: `help` in run_lab(), and `test` by the front door. They have
+/// a help.
+void add_help_and_test(Session& session) {
+    const auto name = std::make_shared<std::string>();
+    const auto words = std::make_shared<std::vector<std::string>>();
+    Subcommand help(session, "help", "what a command does, and its options", "Example: ./lab help check",
+                    [] { return kFine; });
+    help.argument("COMMAND", *name, "the command; without it, all of them are listed", false);
+    Subcommand test(
+        session, "test", "build everything and run every test that can run here",
+        "No GPU is needed: findings are checked on recorded evidence. What was skipped is named at the end, "
+        "with the reason.\nExample: ./lab test -L ch05 -N",
+        []() -> int {
+            throw Error("this is the program behind ./lab; the tests are run by ./lab test itself");
+        });
+    test.rest("OPTION", *words,
+              "goes to ctest: -L ch05 chooses the tests of one chapter, -R NAME those whose name contains "
+              "NAME, -N only lists them");
+}
+
+/// Refuses a first word that is neither a command nor an option, and names the nearest command.
+void check_command(const CLI::App& app, const std::string& name) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    if (name.rfind('-', 0) == 0 || std::find(names.begin(), names.end(), name) != names.end()) return;
+    const std::string near = nearest(name, names);
+    throw Error(fmt::format("there is no command '{}'{} ./lab help lists them.", printable(name),
+                            near.empty() ? "." : fmt::format("; did you mean {}?", near)));
+}
+
+void parse(CLI::App& app, std::vector<std::string> words) {
+    // "help run" is "run --help".
+    if (!words.empty() && words[0] == "help" && (words.size() == 1 || words[1][0] != '-')) {
+        words.erase(words.begin());
+        words.emplace_back("--help");
     }
+    if (!words.empty()) check_command(app, words[0]);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(std::move(words));
+}
+
+/// Output that is lost, to a full disk for one, must not look like success.
+int cannot_write() {
+    fmt::print(stderr, "lab: the output could not be written: {}\n", std::strerror(errno));
     return kFindingFailed;
+}
+
+}  // namespace
+
+int run_lab(int argc, char** argv) {
+    CLI::App app{"A hands-on course in CUDA's developer tools.", "./lab"};
+    app.require_subcommand(1);
+    app.footer("./lab help COMMAND explains one of them.");
+    Session session{app};
+    for (const auto add :
+         {add_list, add_doctor, add_run, add_start, add_check, add_quiz, add_report, add_analyze,
+          add_timeline, add_tools, add_gate, add_record, add_verify, add_docs, add_help_and_test})
+        add(session);
+    try {
+        parse(app, {argv + 1, argv + argc});
+    } catch (const CLI::ParseError& problem) {
+        if (problem.get_exit_code() == 0) return app.exit(problem);  // --help
+        const auto commands = app.get_subcommands();
+        const bool missing = dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr;
+        fmt::print(stderr, "{}. ./lab {}--help lists the options.{}\n", problem.what(),
+                   commands.empty() ? "" : commands[0]->get_name() + " ",
+                   missing ? " ./lab list names chapters and exercises." : "");
+        return kBadInput;
+    } catch (const Error& problem) {
+        fmt::print(stderr, "lab: {}\n", problem.what());
+        return problem.exit_code;
+    } catch (const std::system_error& problem) {
+        if (std::ferror(stdout)) return cannot_write();
+        fmt::print(stderr, "lab: {}\n", problem.what());
+        return kFindingFailed;
+    } catch (const std::exception& problem) {
+        fmt::print(stderr,
+                   "lab: {}. This is a mistake in lab itself; please report it with the command you gave.\n",
+                   problem.what());
+        return kFindingFailed;
+    }
+    if (std::fflush(stdout) != 0) return cannot_write();
+    return session.exit_code;
 }
 
 }  // namespace lab

@@ -1,19 +1,15 @@
-// What the commands share. Each command is one file: it declares its options, and does its work in a
+// The command line of lab. Each command is one file: it declares its options, and does its work in a
 // callback, whose result is the exit code of `lab`.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "course/course.h"
-#include "course/expectation.h"
-#include "evidence/analysis.h"
-#include "evidence/launches.h"
+#include "lab/output.h"
 
 namespace CLI {
 class App;
@@ -35,9 +31,8 @@ class Subcommand {
     Subcommand(Session& session, const std::string& name, const std::string& summary,
                const std::string& footer, std::function<int()> work);
 
-    /// A positional argument that must be given, and one that need not be.
-    void argument(const std::string& name, std::string& into, const std::string& text);
-    void optional_argument(const std::string& name, std::string& into, const std::string& text);
+    /// A positional argument.
+    void argument(const std::string& name, std::string& into, const std::string& text, bool required = true);
 
     /// All further positional arguments.
     void rest(const std::string& name, std::vector<std::string>& into, const std::string& text);
@@ -45,7 +40,9 @@ class Subcommand {
     /// An option with a value, which the help calls `value`. If `into` is not empty, it is the default.
     void option(const std::string& name, const std::string& value, std::string& into, const std::string& text,
                 const std::vector<std::string>& choices = {});
-    void option(const std::string& name, const std::string& value, std::optional<std::string>& into,
+
+    /// An option whose value is a whole number in these bounds. `into` is the default.
+    void number(const std::string& name, const std::string& value, int& into, int least, int most,
                 const std::string& text);
 
     /// An option without a value.
@@ -68,31 +65,13 @@ void add_gate(Session& session);
 void add_record(Session& session);
 void add_verify(Session& session);
 void add_start(Session& session);  ///< start, reset, hint
-void add_check(Session& session);
-void add_watch(Session& session);
+void add_check(Session& session);  ///< check, watch
 void add_quiz(Session& session);
-void add_report(Session& session);
+void add_report(Session& session);  ///< report, class
 void add_docs(Session& session);
-void add_class(Session& session);
 
 /// All of lab: parses the words, does the work, and returns the exit code. An Error becomes a sentence on
 /// stderr.
 int run_lab(int argc, char** argv);
-
-/// Prints a command line that is about to run, so that it can be copied. To stderr: stdout may be JSON.
-void announce_to_terminal(const std::string& line);
-
-/// Refuses a file that an option names to be written, if its folder is not there: a mistyped path should not
-/// make folders. Nothing is named by "".
-void demand_folder_of(const char* option, const std::string& file);
-
-/// The worst verdict of all rows as an exit code.
-[[nodiscard]] int exit_code_of(Verdict worst);
-
-/// JSON as one line a member, with whatever is no UTF-8 replaced.
-void print_json(const nlohmann::ordered_json& json);
-
-/// What --json prints of an analysis.
-[[nodiscard]] nlohmann::ordered_json to_json(const Analysis& analysis, const std::vector<RangeUse>& ranges);
 
 }  // namespace lab

@@ -21,14 +21,6 @@ Program program_of_course(const Course& course, const std::string& name) {
                             programs.back().name, printable(side)));
 }
 
-std::optional<Program> find_program_of_course(const Course& course, const std::string& name) {
-    try {
-        return program_of_course(course, name);
-    } catch (const Error&) {
-        return std::nullopt;
-    }
-}
-
 std::string shows_recording(const Course& course, const Program& program) {
     if (program.evidence_folder.empty() || !course.has_evidence_of(program)) return "";
     return "./lab analyze " + course.shown(course.evidence_of(program));

@@ -14,44 +14,30 @@ namespace lab {
 
 namespace {
 
-/// "<!-- measured: pair -->" as kind and argument, for the kinds there are.
-std::optional<std::pair<std::string, std::string>> opening(const std::string& line) {
-    const std::string text = trim(line);
-    for (const char* kind : kBlockKinds) {
-        const std::string start = fmt::format("<!-- {}:", kind);
-        if (text.rfind(start, 0) == 0 && text.size() >= start.size() + 3 &&
-            text.substr(text.size() - 3) == "-->")
-            return std::pair{std::string(kind),
-                             trim(text.substr(start.size(), text.size() - start.size() - 3))};
-    }
-    return std::nullopt;
-}
-
-std::string filled(const Place& place, Quotes& quotes, Outputs& outputs) {
-    std::string result;
-    const std::vector<std::string> lines = split(read_file(place.file), '\n');
+/// A page with today's numbers in its text and its blocks.
+std::string filled(const Page& page, Quotes& quotes, Outputs& outputs) {
+    std::vector<std::string> result;
+    const std::vector<std::string> lines = split(read_file(page.file), '\n');
     bool in_fence = false;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (trim(lines[i]).rfind("```", 0) == 0) in_fence = !in_fence;
-        try {
-            result += in_fence ? lines[i] : quotes.filled(lines[i], place.chapter);
-        } catch (const Error& problem) {
-            throw Error(fmt::format("{}:{}: {}", place.course.shown(place.file), i + 1, problem.what()),
-                        problem.exit_code);
+    std::size_t at = 0;
+    try {
+        for (; at < lines.size(); ++at) {
+            if (trim(lines[at]).starts_with("```")) in_fence = !in_fence;
+            result.push_back(in_fence ? lines[at] : quotes.filled(lines[at], page.chapter));
+            const auto block = in_fence ? std::nullopt : block_at(lines[at]);
+            if (!block) continue;
+            const std::string closing = fmt::format("<!-- /{} -->", block->kind);
+            std::size_t end = at + 1;
+            while (end < lines.size() && trim(lines[end]) != closing) ++end;
+            if (end == lines.size()) throw Error(fmt::format("the block is not closed by {}", closing));
+            result.push_back("\n" + block_text(page, *block, outputs));
+            at = end - 1;
         }
-        if (i + 1 < lines.size()) result += "\n";
-        const auto opened = opening(lines[i]);
-        if (!opened) continue;
-        const std::string closing = fmt::format("<!-- /{} -->", opened->first);
-        std::size_t end = i + 1;
-        while (end < lines.size() && trim(lines[end]) != closing) ++end;
-        if (end == lines.size())
-            throw Error(fmt::format("{}:{}: the block is not closed by {}", place.course.shown(place.file),
-                                    i + 1, closing));
-        result += "\n" + block_text(place, opened->first, opened->second, outputs) + "\n";
-        i = end - 1;
+    } catch (const Error& problem) {
+        throw Error(fmt::format("{}:{}: {}", page.course.shown(page.file), at + 1, problem.what()),
+                    problem.exit_code);
     }
-    return result;
+    return join(result, "\n");
 }
 
 std::vector<fs::path> markdown_files(const Course& course) {
@@ -75,8 +61,8 @@ int docs(bool check) {
         const std::string top = file.lexically_relative(course.root()).begin()->string();
         const auto chapter = std::find_if(chapters.begin(), chapters.end(),
                                           [&](const Chapter& each) { return each.id == top; });
-        const Place place{course, file, chapter == chapters.end() ? nullptr : &*chapter, check};
-        outputs[file] = filled(place, quotes, outputs);
+        const Page page{course, file, chapter == chapters.end() ? nullptr : &*chapter, check};
+        outputs[file] = filled(page, quotes, outputs);
     }
     int changed = 0;
     for (const auto& [path, contents] : outputs) {

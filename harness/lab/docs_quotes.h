@@ -37,8 +37,8 @@ class Quotes {
 
   private:
     [[nodiscard]] const Evidence& evidence_of(const Program& program);
-    [[nodiscard]] double named(const std::string& name, const Chapter* page);
-    [[nodiscard]] double value_of(const std::string& expression, const Chapter* page);
+    [[nodiscard]] double value_of(const std::string& name, const Chapter* page);
+    [[nodiscard]] double result_of(const std::string& expression, const Chapter* page);
 
     const Course& course_;
     const std::vector<Chapter>& chapters_;

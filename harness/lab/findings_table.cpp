@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
@@ -18,25 +20,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kShown = "shown, not asserted";
 
-std::vector<std::string> columns_of(const Case& of) {
-    if (of.programs.size() == 1) return {"found"};
-    return {of.programs[0].name, of.programs[1].name};
-}
+using CellsOf = std::function<std::vector<std::string>(const FindingRow&)>;
 
-/// A table with a column for the values of each program, and these behind.
-Table table_for(const Case& of, const std::vector<std::string>& further) {
+/// A row for each finding: what it says, the value of each program, and the cells of further columns.
+Table table_of(const Case& of, const std::vector<FindingRow>& rows, const std::vector<std::string>& further,
+               const CellsOf& further_cells) {
     std::vector<std::string> header{"finding"};
-    append(header, columns_of(of));
+    for (const Program& program : of.programs)
+        header.push_back(of.programs.size() == 1 ? "found" : program.name);
     std::vector<Align> align(header.size(), Align::right);
     align[0] = Align::left;
     append(header, further);
-    return Table(std::move(header), std::move(align));
-}
-
-std::vector<std::string> cells_of(const Case& of, const FindingRow& row) {
-    std::vector<std::string> cells{of.said_by(*row.finding)};
-    for (const Judged& side : row.sides) cells.push_back(side.measured.text_in(row.finding->unit));
-    return cells;
+    Table table(std::move(header), std::move(align));
+    for (const FindingRow& row : rows) {
+        std::vector<std::string> cells{of.said_by(*row.finding)};
+        for (const Judged& side : row.sides) cells.push_back(side.measured.text_in(row.finding->unit));
+        append(cells, further_cells(row));
+        table.add(std::move(cells));
+    }
+    return table;
 }
 
 /// A value that is only shown needs no verdict, unless it is missing.
@@ -76,13 +78,9 @@ std::string expected_of_answer(const Case& of, const Finding& finding) {
 }
 
 std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
-    Table table = table_for(of, {"expected", "verdict"});
-    for (const FindingRow& row : rows) {
-        std::vector<std::string> cells = cells_of(of, row);
-        cells.push_back(expected_of(of, *row.finding));
-        cells.push_back(mark_of(row));
-        table.add(std::move(cells));
-    }
+    const Table table = table_of(of, rows, {"expected", "verdict"}, [&](const FindingRow& row) {
+        return std::vector{expected_of(of, *row.finding), mark_of(row)};
+    });
     std::string text = table.text(2, table_columns());
     for (const std::string& recording : of.recordings_in_use())
         text += fmt::format("  recording {}\n", paragraph(recording, 4));
@@ -95,7 +93,7 @@ std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
 std::string grade_text(const Case& of, const Grade& grade) {
     Table table({"finding", "expected", "found", "verdict"},
                 {Align::left, Align::left, Align::right, Align::left});
-    std::vector<std::string> said;
+    std::vector<std::string> shown;
     std::string reasons;
     for (const FindingRow& row : grade.rows) {
         const Finding& f = *row.finding;
@@ -104,20 +102,17 @@ std::string grade_text(const Case& of, const Grade& grade) {
                    f.asserted() ? verdict_mark(row.verdict) : ""});
         const bool in_table = found.verdict == Verdict::fail && found.measured.value.has_value();
         if (!f.asserted() || found.verdict == Verdict::pass || in_table) continue;
-        if (std::find(said.begin(), said.end(), found.why) != said.end()) continue;
-        said.push_back(found.why);
+        if (std::find(shown.begin(), shown.end(), found.why) != shown.end()) continue;
+        shown.push_back(found.why);
         reasons += paragraph(fmt::format("  {}: {}", f.says, found.why), 4) + "\n";
     }
     return table.text(2, table_columns()) + "\n" + reasons;
 }
 
 std::string findings_markdown(const Case& of, const std::vector<FindingRow>& rows) {
-    Table table = table_for(of, {"asserted"});
-    for (const FindingRow& row : rows) {
-        std::vector<std::string> cells = cells_of(of, row);
-        cells.push_back(asserted_in_markdown(of, row));
-        table.add(std::move(cells));
-    }
+    const Table table = table_of(of, rows, {"asserted"}, [&](const FindingRow& row) {
+        return std::vector{asserted_in_markdown(of, row)};
+    });
     std::string recordings;
     for (const std::string& recording : of.recordings_in_use())
         recordings += "- recording " + recording + "\n";
@@ -163,6 +158,11 @@ std::string verdict_mark(Verdict verdict) {
             break;
     }
     return yellow("- not run");
+}
+
+int exit_code_of(Verdict verdict) {
+    if (verdict == Verdict::pass) return kFine;
+    return verdict == Verdict::not_run ? kNothingCouldRun : kFindingFailed;
 }
 
 }  // namespace lab

@@ -33,4 +33,7 @@ namespace lab {
 /// A verdict in its colour, with a mark that reads without colour.
 [[nodiscard]] std::string verdict_mark(Verdict verdict);
 
+/// A verdict as an exit code of lab.
+[[nodiscard]] int exit_code_of(Verdict verdict);
+
 }  // namespace lab

@@ -14,16 +14,15 @@ struct RunPair {
     bool b_first = false;  ///< B runs before A.
 };
 
-/// Pairs to be measured, each with its order by the toss of a coin. The error of the gate rests on it: if A
-/// and B are the same program, chance alone decides which of two figures is A's, so the ratios B / A lie
-/// above or below 1 like independent tosses, whatever the noise: drifting, rhythmic, skewed or correlated. A
-/// seed gives its order everywhere.
+/// Pairs to be measured, each with its order by the toss of a coin. If A and B are the same program, chance
+/// alone decides which of two figures is A's, so the ratios B / A lie above or below 1 like independent
+/// tosses, whatever the noise. The same seed gives the same order with every library.
 [[nodiscard]] std::vector<RunPair> pairs_in_random_order(std::size_t pairs, uint64_t seed);
 
 constexpr const char *kSlower = "slower", *kFaster = "faster";
 constexpr const char *kNoDifference = "no difference seen", *kInconclusive = "inconclusive";
 
-/// What is said of B, and what it rests on.
+/// The verdict on B, and what it rests on.
 struct GateResult {
     std::string verdict;      ///< one of the four above
     double medians[2];        ///< A's and B's
@@ -41,11 +40,10 @@ constexpr std::size_t kMostPairs = 1000;  ///< 2 to the power of -1000 is still 
 /// - inconclusive: anything else. The runs scatter too much to tell.
 ///
 /// The interval goes from the rank-th smallest ratio to the rank-th largest, with the highest rank that
-/// covers 95 %. It misses the true median where fewer than `rank` of the n ratios fall on one side of it, and
-/// each does so with probability 1/2: coverage = 1 - 2 P(fewer than `rank` heads in n tosses), whatever the
-/// distribution (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, chapter 7). So a program is
-/// called slower than itself in fewer than 2.5 % of all trials. Error for fewer pairs than kFewestPairs or
-/// more than kMostPairs, and for a figure that is not above 0.
+/// covers 95 %: coverage = 1 - 2 P(fewer than `rank` heads in n tosses), whatever the distribution (H. A.
+/// David and H. N. Nagaraja, Order Statistics, 3rd edition, chapter 7). So a program is called slower than
+/// itself in fewer than 2.5 % of all trials. Throws an Error for a number of pairs out of bounds and for a
+/// figure that is not above 0.
 [[nodiscard]] GateResult judge_pairs(const std::vector<RunPair>& pairs, double threshold);
 
 }  // namespace lab

@@ -1,9 +1,6 @@
 // lab list: what there is to learn, and how long it takes.
 #include <fmt/format.h>
 
-#include <map>
-#include <nlohmann/json.hpp>
-
 #include "core/table.h"
 #include "core/terminal.h"
 #include "lab/command.h"
@@ -17,33 +14,12 @@ namespace {
 /// Whether the chapter runs live here, by looking for what it needs; ./lab doctor tries it out.
 std::string open_here(const Chapter& chapter) {
     if (!nvidia_smi()) return chapter.pair.draft ? "a draft: needs a GPU" : "on recorded evidence";
-    const std::map<std::string, const std::optional<std::filesystem::path>&> tools{
-        {"nsys", nsys()}, {"ncu", ncu()}, {"compute-sanitizer", compute_sanitizer()}};
+    std::vector<std::string> lacks;
+    if (!nvcc()) lacks.emplace_back("nvcc");
     for (const std::string& need : tools_for(chapter.pair.needs()))
-        if (const auto tool = tools.find(need); tool != tools.end() && !tool->second)
-            return fmt::format("on recorded evidence: no {}", need);
-    if (!nvcc()) return "on recorded evidence: no nvcc";
+        if (!(need == "nsys" ? nsys() : need == "ncu" ? ncu() : compute_sanitizer())) lacks.push_back(need);
+    if (!lacks.empty()) return "on recorded evidence: no " + lacks.back();
     return chapter.pair.draft ? "open live; a draft" : "open live";
-}
-
-nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters, const Progress& progress) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const Chapter& chapter : chapters) {
-        nlohmann::ordered_json exercises = nlohmann::ordered_json::array();
-        for (const Case& e : chapter.exercises)
-            exercises.push_back({{"name", e.name},
-                                 {"title", e.title},
-                                 {"minutes", e.minutes},
-                                 {"state", state_of(progress.exercise(e.id))}});
-        all.push_back({{"chapter", chapter.id},
-                       {"title", chapter.title},
-                       {"minutes", chapter.minutes},
-                       {"needs", tools_for(chapter.pair.needs())},
-                       {"draft", chapter.pair.draft},
-                       {"here", open_here(chapter)},
-                       {"exercises", exercises}});
-    }
-    return all;
 }
 
 /// The exercise that was last worked on and is not passed, as commands take its name; "" if there is none.
@@ -68,15 +44,11 @@ int list_names() {
     return kFine;
 }
 
-int list(bool json) {
+int list() {
     const Course course = Course::find();
     const std::vector<Chapter> chapters = course.chapters();
     if (chapters.empty()) throw Error("there is no chapter here: no folder ch*/ holds a chapter.toml");
     const Progress progress = progress_of(course);
-    if (json) {
-        print_json(to_json(chapters, progress));
-        return kFine;
-    }
     Table table({"", "title", "minutes", "state"}, {Align::left, Align::left, Align::right, Align::left});
     for (const Chapter& chapter : chapters) {
         table.add({chapter.short_id, chapter.title, std::to_string(chapter.minutes), open_here(chapter)});
@@ -95,15 +67,12 @@ int list(bool json) {
 }  // namespace
 
 void add_list(Session& session) {
-    const auto json = std::make_shared<bool>(false);
     const auto names = std::make_shared<bool>(false);
     Subcommand command(session, "list", "chapters and exercises, and what you have done",
                        "A chapter is open live where a GPU and the tools that it needs are found; ./lab "
                        "doctor tries them. An exercise is ungraded if it compiles and could not be run.",
-                       [json, names] { return *names ? list_names() : list(*json); });
-    command.flag("--json", *json, "prints the list as JSON");
+                       [names] { return *names ? list_names() : list(); });
     command.flag("--names", *names, "prints only the names that commands take, one a line");
-    command.exclude("--json", "--names");
 }
 
 }  // namespace lab

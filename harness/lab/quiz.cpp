@@ -13,7 +13,6 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "course/quiz.h"
-#include "evidence/tool_results.h"
 #include "lab/command.h"
 #include "lab/learner.h"
 
@@ -21,15 +20,13 @@ namespace lab {
 
 namespace {
 
-/// not_here: the run that it is about has not been made, here or by anybody.
-enum class Result { right, wrong, unanswered, not_here };
+enum class Result { right, wrong, unanswered, not_here };  ///< not_here: the run is still to be made
 constexpr std::array kResultNames{"right", "wrong", "unanswered", "not_here"};
 
 struct Graded {
     const Question* question;
     Result result;
-    std::string label = {};       ///< whose evidence decided
-    bool right_at_first = false;  ///< without a wrong answer before
+    std::string label = {};  ///< where the evidence that decided is from
 };
 
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
@@ -41,44 +38,37 @@ void print_question(const Chapter& chapter, const Question& question, std::size_
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
 }
 
-/// Metrics that ncu counted in this run and that the question is put to.
-std::string metrics_asked(const Question& question, const Evidence& evidence) {
-    std::vector<std::string> metrics;
-    for (const Counter& counter : counters_in(evidence))
-        if (question.query.sql.find("'" + counter.metric + "'") != std::string::npos &&
-            std::find(metrics.begin(), metrics.end(), counter.metric) == metrics.end())
-            metrics.push_back(counter.metric);
-    return join(metrics, ", ");
-}
-
-/// The commands that show without the GUI what a question is about.
-void print_commands(const Question& question, const std::string& file, const Evidence& evidence) {
-    const std::string range = question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
-    const Needs& needs = question.query.needs;
-    if (needs.trace && evidence.has_trace())
-        fmt::print("     ./lab timeline {}{}\n     ./lab analyze {}{}\n", file, range, file, range);
-    else
-        fmt::print("     ./lab analyze {}\n", file);
-    const std::string metrics = needs.counters ? metrics_asked(question, evidence) : "";
-    if (!metrics.empty()) fmt::print("     {}\n", paragraph("its counters of ncu: " + metrics, 5));
-}
-
-/// Where to look, in the GUI's words and with the commands that show it without the GUI. Never the number.
-void print_look(const Course& course, const Question& question, const QuizEvidence& evidence) {
-    fmt::print("   {} {}\n", red("not so."), paragraph(question.look, 3));
-    print_commands(question, course.shown(evidence.path), evidence.evidence);
+/// Prints the result of an answer: if it is right, the number in full, which the answer may only be near to;
+/// else where to look, in the GUI and with commands, and never the number.
+void print_result(const Course& course, const Question& question, const QuizEvidence& evidence,
+                  Result result) {
+    if (result == Result::wrong) {
+        fmt::print("   {} {}\n", red("not so."), paragraph(question.look, 3));
+        const std::string file = course.shown(evidence.path);
+        const std::string range =
+            question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
+        const bool timed = question.query.needs.trace && evidence.evidence.has_trace();
+        if (timed) fmt::print("     ./lab timeline {}{}\n", file, range);
+        fmt::print("     ./lab analyze {}{}\n", file, timed ? range : "");
+    } else if (!question.choices.empty()) {
+        fmt::print("   {}\n", green("right"));
+    } else {
+        const Measured measured{right_answer(question, evidence.evidence), "", true};
+        fmt::print("   {}: {} in {}\n", green("right"), measured.text_in(question.unit),
+                   evidence.live ? "your live run" : "this recording");
+    }
 }
 
 constexpr const char* kStandardInput = "-";
 
 using Answers = std::map<std::string, std::string>;  ///< by the question's id
 
-/// "id = answer" lines, by id; empty lines, # comments and questions without an answer are passed over. An
-/// Error names the line that is none.
+/// Reads lines of "id = answer". Empty lines, # comments and questions without an answer are passed over. An
+/// Error names the line that cannot be read.
 Answers read_answers(const std::string& path, const Chapter& chapter) {
-    const bool typed = path == kStandardInput;
+    const bool from_input = path == kStandardInput;
     const std::string text =
-        typed ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
+        from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
     Answers answers;
     const std::vector<std::string> lines = split(text, '\n');
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -97,14 +87,15 @@ Answers read_answers(const std::string& path, const Chapter& chapter) {
             (void)parse_answer(*question, answer);
             answers[id] = answer;
         } catch (const Error& problem) {
-            throw Error(fmt::format("{}:{}: {}", typed ? "standard input" : path, i + 1, problem.what()));
+            throw Error(
+                fmt::format("{}:{}: {}", from_input ? "standard input" : path, i + 1, problem.what()));
         }
     }
     return answers;
 }
 
-/// The answer that is typed: empty to pass the question; nothing, to end the quiz.
-std::optional<std::string> ask(const Question& question) {
+/// Asks for one line: empty to pass the question; nothing to end the quiz.
+std::optional<std::string> ask_line(const Question& question) {
     const std::string unit =
         question.unit.empty() || question.unit == "share" ? "" : " (" + question.unit + ")";
     fmt::print("   {}{}: ", question.choices.empty() ? "number" : "letter", unit);
@@ -116,40 +107,29 @@ std::optional<std::string> ask(const Question& question) {
     return ended || answer == "q" || answer == "Q" ? std::nullopt : std::optional(answer);
 }
 
-Result grade_one(const Question& question, const QuizEvidence& evidence, const std::string& text) {
+Result grade(const Question& question, const QuizEvidence& evidence, const std::string& text) {
     const double right = right_answer(question, evidence.evidence);
     return is_right(question, parse_answer(question, text), right) ? Result::right : Result::wrong;
 }
 
-/// The number in full, which the answer may have been near to, and whose it is.
-void print_right(const Question& question, const QuizEvidence& evidence) {
-    if (!question.choices.empty()) return fmt::print("   {}\n", green("right"));
-    const Measured measured{right_answer(question, evidence.evidence), "", true};
-    fmt::print("   {}: {} in {}\n", green("right"), measured.text_in(question.unit),
-               evidence.live ? "your live run" : "this recording");
-}
-
-/// Asks until the answer is right or an empty line passes on: a wrong answer says where to look, never the
-/// number. `goes_on` is set to false if the learner leaves.
-void ask_until_right(const Course& course, const QuizEvidence& evidence, Graded& graded, bool& goes_on) {
-    const Question& question = *graded.question;
+/// Asks until the answer is right or an empty line passes on. Returns the last result, or nothing if there
+/// was no answer. Sets `ended` if the learner leaves.
+std::optional<Result> ask_until_right(const Course& course, const Question& question,
+                                      const QuizEvidence& evidence, bool& ended) {
+    std::optional<Result> result;
     for (;;) {
-        const std::optional<std::string> text = ask(question);
-        goes_on = text.has_value();
-        if (!text || text->empty()) return;
-        const bool first = graded.result == Result::unanswered;
+        const std::optional<std::string> text = ask_line(question);
+        ended = !text;
+        if (!text || text->empty()) return result;
         try {
-            graded.result = grade_one(question, evidence, *text);
+            result = grade(question, evidence, *text);
         } catch (const Error& problem) {
             if (problem.exit_code != kBadInput) throw;
             fmt::print("   {}\n", problem.what());
             continue;
         }
-        if (graded.result == Result::right) {
-            graded.right_at_first = first;
-            return print_right(question, evidence);
-        }
-        print_look(course, question, evidence);
+        print_result(course, question, evidence, *result);
+        if (result == Result::right) return result;
         fmt::print("   (try again, or an empty line to go on)\n");
     }
 }
@@ -165,14 +145,13 @@ std::optional<QuizEvidence> evidence_if_here(const Course& course, const Chapter
     }
 }
 
-/// What progress knows of a question.
-Result known_of(const Course& course, const Chapter& chapter, const Question& question) {
-    const std::optional<Step> last = progress_of(course).last_answer(question_subject(chapter, question));
+/// The result of a question's last answer, as progress notes it.
+Result last_result(const Progress& progress, const Chapter& chapter, const Question& question) {
+    const std::optional<Step> last = progress.last_answer(question_subject(chapter, question));
     if (!last) return Result::unanswered;
     return last == Step::right ? Result::right : Result::wrong;
 }
 
-/// `right_already`: questions that are not asked again.
 void print_how_to_answer(std::size_t questions, std::size_t right_already) {
     if (right_already == questions) {
         fmt::print("all {} are answered right already (--all asks them again)\n", questions);
@@ -183,92 +162,63 @@ void print_how_to_answer(std::size_t questions, std::size_t right_already) {
                                  "one can misread it; an empty line passes a question, q or Ctrl-D ends "
                                  "the quiz."));
     if (right_already > 0)
-        fmt::print("\n{}\n",
-                   paragraph(fmt::format("{} of {} {} answered right already; it goes on with those "
-                                         "that are not (--all asks all)",
-                                         right_already, questions, right_already == 1 ? "is" : "are")));
+        fmt::print(
+            "\n{} of {} {} answered right already; it goes on with those that are not (--all asks all)\n",
+            right_already, questions, right_already == 1 ? "is" : "are");
 }
 
-/// Grades the answer in `answers`, if there is one, and prints what comes of it unless `quiet`.
-void grade_answer_in(const Answers& answers, const Course& course, const QuizEvidence& evidence, bool quiet,
-                     Graded& graded) {
-    const auto answer = answers.find(graded.question->id);
-    if (answer == answers.end()) return;
-    graded.result = grade_one(*graded.question, evidence, answer->second);
-    graded.right_at_first = graded.result == Result::right;
-    if (quiet) return;
-    if (graded.right_at_first)
-        print_right(*graded.question, evidence);
-    else
-        print_look(course, *graded.question, evidence);
-}
+struct QuizOptions {
+    std::string chapter, answers;
+    bool json = false, all = false;
+};
 
-/// Asks on a terminal, grades `answers` if there are some, else lists. `again`: asks as well what was
-/// answered right before.
-std::vector<Graded> ask_all(const Course& course, const Chapter& chapter, const Answers* answers, bool quiet,
-                            bool again) {
+/// Asks on a terminal, grades `answers` if there are some, else lists the questions.
+std::vector<Graded> go_through(const Course& course, const Chapter& chapter, const Answers* answers,
+                               const QuizOptions& options) {
+    const Progress progress = progress_of(course);
+    const bool asking = !answers && !options.json && is_interactive();
     std::vector<Graded> all;
-    const bool asking = !answers && !quiet && is_interactive();
-    const auto is_done = [&](const Question& q) {
-        return asking && !again && known_of(course, chapter, q) == Result::right;
-    };
+    for (const Question& q : chapter.quiz)
+        all.push_back({&q, asking ? last_result(progress, chapter, q) : Result::unanswered});
+    const auto is_done = [&](const Graded& g) { return !options.all && g.result == Result::right; };
     if (asking)
-        print_how_to_answer(chapter.quiz.size(), static_cast<std::size_t>(std::count_if(
-                                                     chapter.quiz.begin(), chapter.quiz.end(), is_done)));
-    bool goes_on = true;
-    for (std::size_t i = 0; i < chapter.quiz.size(); ++i) {
-        const Question& question = chapter.quiz[i];
-        Graded& graded = all.emplace_back(Graded{&question, Result::right});
-        graded.right_at_first = is_done(question);
-        if (graded.right_at_first) continue;
+        print_how_to_answer(all.size(),
+                            static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_done)));
+    bool ended = false;
+    for (std::size_t i = 0; i < all.size() && !ended; ++i) {
+        Graded& graded = all[i];
+        const Question& question = *graded.question;
+        if (is_done(graded)) continue;
         const std::optional<QuizEvidence> evidence = evidence_if_here(course, chapter, question);
-        graded.result = evidence ? Result::unanswered : Result::not_here;
-        if (!evidence) continue;
+        if (!evidence) {
+            graded.result = Result::not_here;
+            continue;
+        }
         graded.label = evidence->label;
-        if (!quiet && goes_on) print_question(chapter, question, i + 1, evidence->label);
-        if (asking && goes_on) ask_until_right(course, *evidence, graded, goes_on);
-        if (answers) grade_answer_in(*answers, course, *evidence, quiet, graded);
-        if (graded.result != Result::unanswered)
-            progress_of(course).add(graded.result == Result::right ? Step::right : Step::wrong,
-                                    question_subject(chapter, question));
-        else if (asking)
-            graded.result = known_of(course, chapter, question), graded.right_at_first = true;
+        if (!options.json) print_question(chapter, question, i + 1, evidence->label);
+        std::optional<Result> result;
+        if (asking) {
+            result = ask_until_right(course, question, *evidence, ended);
+        } else if (answers && answers->count(question.id) > 0) {
+            result = grade(question, *evidence, answers->at(question.id));
+            if (!options.json) print_result(course, question, *evidence, *result);
+        }
+        if (!result) continue;
+        graded.result = *result;
+        progress.add(*result == Result::right ? Step::right : Step::wrong,
+                     question_subject(chapter, question));
     }
     return all;
 }
 
-/// How many questions came to each result.
-struct Counts {
-    std::ptrdiff_t right = 0, wrong = 0, open = 0, not_here = 0;
-    std::ptrdiff_t right_later = 0;  ///< of the right ones, those after a wrong answer
-};
-
-Counts counts_of(const std::vector<Graded>& graded) {
-    const auto count = [&](Result result) {
-        return std::count_if(graded.begin(), graded.end(),
-                             [&](const Graded& g) { return g.result == result; });
-    };
-    const auto later = std::count_if(graded.begin(), graded.end(), [](const Graded& g) {
-        return g.result == Result::right && !g.right_at_first;
-    });
-    return {count(Result::right), count(Result::wrong), count(Result::unanswered), count(Result::not_here),
-            later};
+std::ptrdiff_t count(const std::vector<Graded>& all, Result result) {
+    return std::count_if(all.begin(), all.end(), [&](const Graded& g) { return g.result == result; });
 }
 
-/// "7 right (2 after a wrong answer), 0 wrong, 1 unanswered"
-void print_counts(const Counts& counts) {
-    const std::string after =
-        counts.right_later == 0 ? "" : fmt::format(" ({} after a wrong answer)", counts.right_later);
-    fmt::print("\n{} right{}, {} wrong, {} unanswered\n", counts.right, after, counts.wrong, counts.open);
-}
-
-nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>& graded,
-                               const Counts& counts) {
-    nlohmann::ordered_json all{{"chapter", chapter.id},
-                               {"right", counts.right},
-                               {"wrong", counts.wrong},
-                               {"unanswered", counts.open},
-                               {"not_here", counts.not_here}};
+nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>& graded) {
+    nlohmann::ordered_json all{{"chapter", chapter.id}};
+    for (std::size_t i = 0; i < kResultNames.size(); ++i)
+        all[kResultNames[i]] = count(graded, static_cast<Result>(i));
     all["questions"] = nlohmann::ordered_json::array();
     for (const Graded& g : graded) {
         nlohmann::ordered_json item{
@@ -281,14 +231,14 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>
     return all;
 }
 
-/// What to do after a quiz in which something was answered.
+/// The command to go on with. `open`: some answers are wrong or missing.
 std::string next_step(const Course& course, const Chapter& chapter, const std::string& answers_file,
-                      const Counts& counts) {
-    if (counts.wrong + counts.open > 0)
-        return answers_file.empty()
-                   ? fmt::format("./lab quiz {} asks those that are not right yet", chapter.short_id)
-                   : fmt::format("correct the answers, then ./lab quiz {} --answers {}", chapter.short_id,
-                                 shell_line({answers_file}));
+                      bool open) {
+    if (open && answers_file.empty())
+        return fmt::format("./lab quiz {} asks those that are not right yet", chapter.short_id);
+    if (open)
+        return fmt::format("correct the answers, then ./lab quiz {} --answers {}", chapter.short_id,
+                           shell_line({answers_file}));
     const Progress progress = progress_of(course);
     for (const Case& e : chapter.exercises)
         if (const Done done = progress.exercise(e.id); !done.passed && !done.ungraded)
@@ -298,65 +248,48 @@ std::string next_step(const Course& course, const Chapter& chapter, const std::s
     return next == ids.end() ? "./lab report" : fmt::format("./lab run {}", course.chapter(*next).short_id);
 }
 
-/// The chapter by name. An exercise has no quiz of its own, and the Error says where its questions are.
-Chapter chapter_asked(const Course& course, const std::string& name) {
-    const bool is_case = name.find('/') != std::string::npos;
-    const std::string whole = is_case ? name : course.meant_by(name);
-    if (is_case || whole.ends_with("/" + name)) {
-        const Course::Chosen chosen = course.choose(whole);
-        throw Error(fmt::format("{} is an exercise; its questions are in its chapter's quiz: ./lab quiz {}",
-                                short_name(chosen), chosen.chapter.short_id));
-    }
-    return course.chapter(name);
-}
-
-/// Prints what came of it, and what to do next.
+/// Prints how many answers came to which result, and what to do next.
 void print_end(const Course& course, const Chapter& chapter, const std::string& answers_file,
-               const Counts& counts) {
-    if (counts.not_here > 0)
+               const std::vector<Graded>& graded) {
+    const auto not_here = count(graded, Result::not_here), wrong = count(graded, Result::wrong),
+               open = count(graded, Result::unanswered);
+    if (not_here > 0)
         fmt::print("\n{}\n",
                    paragraph(fmt::format("{} of {} questions are about runs that nobody has recorded "
                                          "yet; ./lab run {} makes them on a machine with a GPU",
-                                         counts.not_here, chapter.quiz.size(), chapter.short_id)));
-    if (counts.not_here == std::ssize(chapter.quiz)) return;
+                                         not_here, graded.size(), chapter.short_id)));
+    if (not_here == std::ssize(graded)) return;
     if (answers_file.empty() && !is_interactive()) {
         fmt::print(
-            "\n{}\n",
-            paragraph(fmt::format(
-                "The questions are only listed, since this is no terminal. To answer: ./lab quiz {} in "
-                "a terminal, or --answers FILE (- is standard input) with lines 'question = answer', "
-                "for example '{} = ...'",
-                chapter.short_id, chapter.quiz[0].id)));
+            "\nThe questions are only listed, since this is no terminal. To answer: ./lab quiz {} in a "
+            "terminal, or --answers FILE (- is standard input) with lines 'question = answer', for "
+            "example '{} = ...'\n",
+            chapter.short_id, chapter.quiz[0].id);
         return;
     }
-    print_counts(counts);
-    fmt::print("next     {}\n", next_step(course, chapter, answers_file, counts));
+    fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
+               open, next_step(course, chapter, answers_file, wrong + open > 0));
 }
 
-int quiz(const std::string& name, const std::string& answers_file, bool json, bool all) {
+int quiz(const QuizOptions& options) {
     const Course course = Course::find();
-    const Chapter chapter = chapter_asked(course, name);
+    const Chapter chapter = course.choose(options.chapter).chapter;
     if (chapter.quiz.empty()) throw Error(fmt::format("{} has no quiz", chapter.short_id));
     std::optional<Answers> answers;
-    if (!answers_file.empty()) answers = read_answers(answers_file, chapter);
-    const std::vector<Graded> graded = ask_all(course, chapter, answers ? &*answers : nullptr, json, all);
-    const Counts counts = counts_of(graded);
-    if (json)
-        print_json(to_json(chapter, graded, counts));
+    if (!options.answers.empty()) answers = read_answers(options.answers, chapter);
+    const std::vector<Graded> graded = go_through(course, chapter, answers ? &*answers : nullptr, options);
+    if (options.json)
+        print_json(to_json(chapter, graded));
     else
-        print_end(course, chapter, answers_file, counts);
-    if (counts.wrong + counts.open > 0) return kFindingFailed;
-    return counts.not_here > 0 ? kNothingCouldRun : kFine;
+        print_end(course, chapter, options.answers, graded);
+    if (count(graded, Result::wrong) + count(graded, Result::unanswered) > 0) return kFindingFailed;
+    return count(graded, Result::not_here) > 0 ? kNothingCouldRun : kFine;
 }
 
 }  // namespace
 
 void add_quiz(Session& session) {
-    struct Options {
-        std::string chapter, answers;
-        bool json = false, all = false;
-    };
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<QuizOptions>();
     Subcommand command(
         session, "quiz", "questions on what the tools saw, graded by query",
         "On a terminal an empty line passes a question, and q or Ctrl-D ends the quiz. A file of answers has "
@@ -364,7 +297,7 @@ void add_quiz(Session& session) {
         "its letter; # begins a comment.\n"
         "Exit codes: 1 an answer is wrong or a question open, 77 only questions without a recorded run are "
         "left.",
-        [options] { return quiz(options->chapter, options->answers, options->json, options->all); });
+        [options] { return quiz(*options); });
     command.argument("CHAPTER", options->chapter, "a chapter (ch05)");
     command.option("--answers", "FILE", options->answers,
                    "grades the answers in this file, or with - those on standard input");

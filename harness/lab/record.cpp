@@ -23,7 +23,7 @@ bool is_recorded_and_fresh(const Course& course, const Program& program) {
     try {
         return !course.is_stale(program, Evidence::open(course.evidence_of(program)));
     } catch (const Error&) {
-        return false;  // none, or damaged: record it
+        return false;  // there is none, or it is damaged
     }
 }
 
@@ -37,23 +37,17 @@ void keep_reports(const Course& course, const fs::path& report, const fs::path& 
     for (const char* extension : {".nsys-rep", ".ncu-rep"}) {
         const fs::path made = fs::path(report).replace_extension(extension);
         const fs::path kept = fs::path(evidence).replace_extension(extension);
-        if (!fs::exists(made)) {
-            fs::remove(kept);  // it would be of another run
-            continue;
-        }
-        const bool names_a_folder = course.root() != kNamelessFolder &&
-                                    read_file(made).find(course.root().string()) != std::string::npos;
-        if (fs::file_size(made) < kMostBytes && !names_a_folder) {
+        fs::remove(kept);  // it would be of another run
+        if (!fs::exists(made)) continue;
+        if (fs::file_size(made) >= kMostBytes)
+            fmt::print("{} is not kept: it is too large\n", course.shown(kept));
+        else if (course.root() != kNamelessFolder &&
+                 read_file(made).find(course.root().string()) != std::string::npos)
+            fmt::print(
+                "{} is not kept: it names the folder of the course on this machine; record in a copy at {}\n",
+                course.shown(kept), kNamelessFolder);
+        else
             replace_file(made, kept);
-            continue;
-        }
-        fs::remove(kept);
-        fmt::print(
-            "{} is not kept: {}\n", course.shown(kept),
-            names_a_folder
-                ? fmt::format("it names the folder of the course on this machine; record in a copy at {}",
-                              kNamelessFolder)
-                : "it is too large");
     }
 }
 
@@ -70,7 +64,7 @@ void record(const Course& course, const Wanted& wanted, const fs::path& binary) 
     std::fflush(stdout);
 }
 
-/// What is to be recorded, of what is named.
+/// The programs to be recorded: of a case, of a chapter's cases, or for "" of the whole course.
 std::vector<Wanted> chosen_programs(const Course& course, const std::string& name, bool only_stale) {
     std::vector<Wanted> wanted;
     const auto add = [&](const Case& of) {
@@ -80,51 +74,44 @@ std::vector<Wanted> chosen_programs(const Course& course, const std::string& nam
                     wanted.push_back(
                         {recorded, of.needs(), of.kind == CaseKind::pair && recorded.recording.name.empty()});
     };
-    if (name.empty()) {
-        for (const Chapter& chapter : course.chapters())
-            for (const Case* each : chapter.cases()) add(*each);
-        return wanted;
-    }
-    const Course::Chosen chosen = course.choose(name);
-    if (chosen.part) {
+    std::vector<Chapter> chapters;
+    if (name.empty())
+        chapters = course.chapters();
+    else if (const Course::Chosen chosen = course.choose(name); chosen.part)
         add(*chosen.part);
-        return wanted;
-    }
-    for (const Case* each : chosen.chapter.cases()) add(*each);
+    else
+        chapters.push_back(chosen.chapter);
+    for (const Chapter& chapter : chapters)
+        for (const Case* each : chapter.cases()) add(*each);
     return wanted;
-}
-
-/// Leaves out what lacks a tool here, and says so; an Error if that is all of it. Returns how many that are.
-int leave_out_impossible(std::vector<Wanted>& wanted) {
-    std::string why;
-    const auto left_out = std::erase_if(wanted, [&](const Wanted& w) {
-        const std::string missing = missing_for_live(w.needs);
-        if (missing.empty()) return false;
-        why = missing;
-        fmt::print(stderr, "{} is not recorded: {}\n", w.program.file.string(), missing);
-        return true;
-    });
-    if (wanted.empty() && left_out > 0)
-        throw Error(fmt::format("nothing can be recorded: {}. ./lab doctor says what to do.", why),
-                    kNothingCouldRun);
-    return static_cast<int>(left_out);
 }
 
 int record_all(const std::string& name, bool only_stale) {
     const Course course = Course::find();
-    if (const std::string missing = missing_for_live({}); !missing.empty())
+    std::string missing = missing_for_live({});
+    std::vector<Wanted> wanted;
+    int recorded = 0, failed = 0;
+    if (missing.empty())
+        for (Wanted& each : chosen_programs(course, name, only_stale)) {
+            const std::string lacks = missing_for_live(each.needs);
+            if (lacks.empty()) {
+                wanted.push_back(std::move(each));
+                continue;
+            }
+            missing = lacks;
+            fmt::print(stderr, "{} is not recorded: {}\n", each.program.file.string(), lacks);
+            ++failed;
+        }
+    if (wanted.empty() && !missing.empty())
         throw Error(fmt::format("nothing can be recorded: {}. ./lab doctor says what to do.", missing),
                     kNothingCouldRun);
-    std::vector<Wanted> wanted = chosen_programs(course, name, only_stale);
-    int failed = leave_out_impossible(wanted);
     if (wanted.empty()) {
         fmt::print("no evidence is stale: nothing to record\n");
         return kFine;
     }
     std::vector<Program> programs;
-    for (const Wanted& w : wanted) programs.push_back(w.program);
+    for (const Wanted& each : wanted) programs.push_back(each.program);
     const std::vector<fs::path> binaries = build_programs(course, programs, announce_to_terminal);
-    int recorded = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         try {
             record(course, wanted[i], binaries[i]);
@@ -151,7 +138,7 @@ void add_record(Session& session) {
                        "replaces the old once it is whole. A program that fails is named (exit code 1), and "
                        "the others are still recorded.\nExample: ./lab record --stale",
                        [options] { return record_all(options->name, options->stale); });
-    command.optional_argument("NAME", options->name, "a chapter or an exercise; without it, everything");
+    command.argument("NAME", options->name, "a chapter or an exercise; without it, everything", false);
     command.flag("--stale", options->stale,
                  "only what is missing, damaged or of another version of its program");
 }

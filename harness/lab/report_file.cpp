@@ -12,47 +12,25 @@ namespace lab {
 
 namespace {
 
-/// Is this below a chapter that has not been recorded?
-bool is_of_a_draft(const Course& course, const fs::path& file) {
-    for (const std::string& id : course.chapter_ids())
-        for (const fs::path& part : file)
-            if (part == id) return course.chapter(id).pair.draft;
-    return false;
-}
-
-/// What may have been meant by a file that is not there, as one more sentence, or "".
+/// A sentence about what may have been meant by a file that is not there, or "".
 std::string meant_by(const std::string& file) {
     try {
         const Course course = Course::find();
         if (fs::path(file).is_relative() && fs::exists(course.root() / file))
             return fmt::format(". There is one below the course's root: from here it is {}",
                                shell_line({(course.root() / file).lexically_relative(fs::current_path())}));
-        if (const auto program = find_program_of_course(course, file))
-            if (const std::string command = shows_recording(course, *program); !command.empty())
-                return ". What was recorded of this program: " + command;
-        if (file.find("/evidence/") != std::string::npos && is_of_a_draft(course, file))
-            return ". A chapter that is a draft has not been recorded yet; your own runs are below "
-                   "build/live/";
-    } catch (const Error&) {  // outside of the course, or in one that cannot be read
+        const std::string command = shows_recording(course, program_of_course(course, file));
+        if (!command.empty()) return ". What was recorded of this program: " + command;
+    } catch (const Error&) {  // there is no course here, or no such program
     }
     return "";
 }
 
-/// Without nsys, an export that lies beside the report is as good.
-void demand_nsys_or_name_export(const fs::path& report) {
-    const fs::path exported = fs::path(report).replace_extension(".sqlite");
-    if (nsys() || !fs::exists(exported)) return;
-    throw Error(fmt::format("{} can be read only by nsys, which is not here. The same recording lies beside "
-                            "it, exported already: "
-                            "./lab analyze {}",
-                            report.string(), shell_line({exported.string()})),
-                kNothingCouldRun);
-}
-
 }  // namespace
 
-ReportFile::ReportFile(const std::string& file, const Announce& announce, Holds holds) {
+ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace) {
     fs::path path = file;
+    auto scratch = std::make_unique<TemporaryFolder>();
     if (!fs::exists(path)) throw Error(fmt::format("there is no file {}{}", file, meant_by(file)));
     if (path.extension() == ".ncu-rep")
         throw Error(
@@ -60,28 +38,36 @@ ReportFile::ReportFile(const std::string& file, const Announce& announce, Holds 
                         "prints it. Neither needs a GPU.",
                         file, shell_line({file})));
     if (path.extension() == ".nsys-rep") {
-        demand_nsys_or_name_export(path);
-        path = export_report(path, scratch_.path() / "report.sqlite", announce);
+        // Without nsys, an export that lies beside the report is as good.
+        const fs::path exported = fs::path(path).replace_extension(".sqlite");
+        if (!nsys() && fs::exists(exported))
+            throw Error(fmt::format("{} can be read only by nsys, which is not here. The same recording lies "
+                                    "beside it, exported already: ./lab analyze {}",
+                                    file, shell_line({exported.string()})),
+                        kNothingCouldRun);
+        path = export_report(path, scratch->path() / "report.sqlite", announce);
     }
-    evidence_ = std::make_unique<Evidence>(Evidence::open(path));
-    if (!evidence_->provenance().empty()) {
+    ReportFile report{std::move(scratch), Evidence::open(path), ""};
+    const Evidence& evidence = report.evidence;
+    if (!evidence.provenance().empty()) {
         const fs::path live = Course::find().build_folder() / "live";
         const std::string inside = fs::absolute(file).lexically_normal().lexically_relative(live).string();
-        label_ = source_label(evidence_->provenance(), !inside.empty() && inside.rfind("..", 0) != 0);
+        report.label = source_label(evidence.provenance(), !inside.empty() && !inside.starts_with(".."));
     }
-    if (holds == Holds::a_trace && !evidence_->has_trace())
+    if (needs_trace && !evidence.has_trace())
         throw Error(fmt::format(
             "{} holds no trace: {}. ./lab analyze {}, without --range, shows what else it holds.", file,
-            evidence_->captured_nothing() ? "nsys captured nothing of this program"
-                                          : "this program was recorded without nsys",
+            evidence.captured_nothing() ? "nsys captured nothing of this program"
+                                        : "this program was recorded without nsys",
             shell_line({file})));
-    if (!evidence_->has_trace()) return;
-    if (const int64_t kernels = evidence_->trace().kernels_of_unknown_launch; kernels > 0)
+    const int64_t kernels = evidence.has_trace() ? evidence.trace().kernels_of_unknown_launch : 0;
+    if (kernels > 0)
         announce(
             fmt::format("# {} kernels name no call, since they are from bodies of conditional nodes or from "
                         "graphs launched on the GPU, and several launches may be theirs: no NVTX range "
                         "counts them",
                         kernels));
+    return report;
 }
 
 }  // namespace lab

@@ -14,27 +14,15 @@ namespace lab {
 inline constexpr const char* kReportText = "an .nsys-rep, or the .sqlite that nsys exports from it";
 inline constexpr const char* kRangeText = "only the work launched in NVTX ranges of this name";
 
-/// What a command asks of a report.
-enum class Holds { a_trace, anything };
-
 /// An opened report. What was made to open it goes with it.
-class ReportFile {
-  public:
-    /// An .nsys-rep is exported to a temporary folder: nsys would silently take an old .sqlite beside it. An
-    /// Error says why the file is of no use.
-    ReportFile(const std::string& file, const Announce& announce, Holds holds = Holds::a_trace);
-
-    /// Opened; with a trace, unless anything will do.
-    [[nodiscard]] const Evidence& evidence() const { return *evidence_; }
-
-    /// Where the numbers are from: "recorded · ..." with the course, "live · ..." here; "" of a report that
-    /// is not the course's own.
-    [[nodiscard]] const std::string& label() const { return label_; }
-
-  private:
-    TemporaryFolder scratch_;
-    std::unique_ptr<Evidence> evidence_;
-    std::string label_;
+struct ReportFile {
+    std::unique_ptr<TemporaryFolder> scratch;
+    Evidence evidence;
+    std::string label;  ///< the source label of the course's own evidence; "" of another report
 };
+
+/// Opens a report; an Error says why it cannot be used, as where it holds no trace and `needs_trace`. An
+/// .nsys-rep is exported to a temporary folder: nsys would silently take an old .sqlite beside it.
+[[nodiscard]] ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace);
 
 }  // namespace lab

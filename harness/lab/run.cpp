@@ -25,7 +25,7 @@ struct RunOptions {
     bool live = false, recorded = false, json = false;
 };
 
-/// A case with its evidence and what was found in it; or why there is none.
+/// A case with its evidence and its judged findings, or the reason why there is none.
 struct Found {
     const Case* of = nullptr;
     std::optional<CaseEvidence> evidence;
@@ -39,8 +39,8 @@ Found find(const Course& course, const Case& of, Source source) {
     return found;
 }
 
-/// The single programs of a chapter, from where the pair's evidence is from. One that cannot be had is
-/// missing.
+/// The single programs of a chapter, live or recorded as the pair is. A run that cannot be had is missing,
+/// with the reason.
 std::vector<Found> find_singles(const Course& course, const Course::Chosen& chosen, bool live) {
     std::vector<Found> all;
     if (chosen.part) return all;
@@ -54,7 +54,8 @@ std::vector<Found> find_singles(const Course& course, const Course::Chosen& chos
     return all;
 }
 
-/// The points of the chosen case, under the chapter's roofs; nothing if it has none. `missing`: why not.
+/// The points of the chosen case under the chapter's roofs; nothing if it has none, or if they are missing
+/// for a reason.
 std::optional<RooflineEvidence> find_roofline(const Course& course, const Course::Chosen& chosen, bool live,
                                               std::string& missing) {
     const Case* const roofs = chosen.chapter.measures_roofs();
@@ -92,7 +93,7 @@ void print_timelines(const Course& course, const Case& of, const CaseEvidence& e
     }
 }
 
-/// Where to look further: reports for the GUIs, evidence for ./lab analyze.
+/// Prints where to look further: reports for the GUIs, evidence for ./lab analyze.
 void print_places(const Course& course, const Needs& needs, const CaseEvidence& evidence) {
     for (const fs::path& report : evidence.reports)
         fmt::print("report   {}  ({} opens it)\n", course.shown(report),
@@ -105,7 +106,7 @@ void print_places(const Course& course, const Needs& needs, const CaseEvidence& 
         fmt::print("further  ./lab analyze {}  ({})\n", course.shown(file), all);
 }
 
-/// What is behind the findings: the tools' own words, the timelines, and where there is more.
+/// Prints what the findings rest on: the tools' own words, the timelines, and where there is more.
 void print_evidence(const Course& course, const Case& of, const CaseEvidence& evidence) {
     const Needs needs = of.needs();
     for (std::size_t side = 0; needs.reports && side < of.programs.size(); ++side)

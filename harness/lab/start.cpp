@@ -10,58 +10,49 @@ namespace lab {
 
 namespace {
 
-void print_next(const Course& course, const Course::Chosen& chosen) {
+void print_next(const Exercise& exercise) {
     fmt::print(
         "read   {}\nedit   {}\ncheck  ./lab check {}   (or ./lab watch {}: checks whenever you save)\n",
-        (chosen.part->folder / "README.md").string(), course.shown(answer_path(course, *chosen.part)),
-        short_name(chosen), short_name(chosen));
+        (exercise.of.folder / "README.md").string(), exercise.answer, exercise.name, exercise.name);
 }
 
 int start(const std::string& name) {
-    const Course course = Course::find();
-    const Course::Chosen chosen = choose_exercise(course, name);
-    const fs::path answer = answer_path(course, *chosen.part);
-    if (fs::exists(answer)) {
+    const Exercise exercise = choose_exercise(name);
+    if (fs::exists(exercise.answer_path)) {
         fmt::print("you have started this one already; ./lab reset {} puts the starter back\n",
-                   short_name(chosen));
+                   exercise.name);
     } else {
-        copy_starter(course, *chosen.part);
-        progress_of(course).add(Step::started, chosen.part->id);
-        fmt::print("{}  {}, {} minutes\n", bold(short_name(chosen)), chosen.part->title,
-                   chosen.part->minutes);
+        exercise.start();
+        fmt::print("{}  {}, {} minutes\n", bold(exercise.name), exercise.of.title, exercise.of.minutes);
     }
-    print_next(course, chosen);
+    print_next(exercise);
     return kFine;
 }
 
 int reset(const std::string& name) {
-    const Course course = Course::find();
-    const Course::Chosen chosen = choose_exercise(course, name);
-    const fs::path answer = answer_path(course, *chosen.part);
+    const Exercise exercise = choose_exercise(name);
+    const fs::path& answer = exercise.answer_path;
     if (fs::exists(answer)) {
         fs::path kept;
         for (int i = 1; kept.empty() || fs::exists(kept); ++i) kept = answer.string() + fmt::format(".{}", i);
         fs::rename(answer, kept);
-        fmt::print("your answer is kept as {}\n", course.shown(kept));
+        fmt::print("your answer is kept as {}\n", exercise.course.shown(kept));
     }
-    copy_starter(course, *chosen.part);
-    print_next(course, chosen);
+    exercise.copy_starter();
+    print_next(exercise);
     return kFine;
 }
 
 int hint(const std::string& name) {
-    const Course course = Course::find();
-    const Course::Chosen chosen = choose_exercise(course, name);
-    const std::vector<std::string>& hints = chosen.part->hints;
-    const Progress progress = progress_of(course);
-    const auto shown = static_cast<std::size_t>(progress.exercise(chosen.part->id).hints);
-    const std::size_t now = std::min(shown, hints.size() - 1);
-    if (shown < hints.size()) progress.add(Step::hint, chosen.part->id);
-    fmt::print("{}\n", paragraph(fmt::format("hint {} of {}: {}", now + 1, hints.size(), hints[now])));
-    if (now + 1 < hints.size())
-        fmt::print("a further hint: ./lab hint {}\n", short_name(chosen));
+    const Exercise exercise = choose_exercise(name);
+    const int all = static_cast<int>(exercise.of.hints.size());
+    const int seen = exercise.progress.exercise(exercise.of.id).hints;
+    if (seen < all) exercise.progress.add(Step::hint, exercise.of.id);
+    exercise.print_hint(seen + 1);
+    if (seen + 1 < all)
+        fmt::print("a further hint: ./lab hint {}\n", exercise.name);
     else
-        fmt::print("that was the last one; the solution is {}\n", chosen.part->programs[1].file.string());
+        fmt::print("that was the last one; the solution is {}\n", exercise.of.programs[1].file.string());
     return kFine;
 }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <sstream>
 
 #include "core/terminal.h"
@@ -24,33 +24,19 @@ struct TimelineRequest {
     std::string file, range, from, to, svg, chrome;
 };
 
-/// "20ms" or "1.5 us" in ns; nothing if the option is not given.
-std::optional<int64_t> time_of(const char* option, const std::string& text) {
+/// Reads "20ms" or "1.5 us" in ns; nothing if the option is not given.
+std::optional<int64_t> parse_time(const char* option, const std::string& text) {
     constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
         {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
     constexpr double kMost_ns = 1e18;
     if (text.empty()) return std::nullopt;
-    double number = -1;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const std::string name = trim(std::string(end, text.data() + text.size()));
-    const auto* const unit =
-        std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& known) { return known.first == name; });
-    if (failed != std::errc{} || unit == kUnits.end() || !(number >= 0 && number * unit->second <= kMost_ns))
-        throw Error(fmt::format("{} {}: give a time from 0 on with its unit, ns, us, ms or s, as in 20ms",
-                                option, printable(text)));
-    return static_cast<int64_t>(std::llround(number * unit->second));
-}
-
-/// What of the trace lies at least in part in the window.
-Trace part_of(const Trace& trace, const Timeline& window) {
-    Trace part = trace;
-    const auto keep = [&](auto& records) {
-        std::erase_if(
-            records, [&](const auto& r) { return r.end_ns < window.begin_ns || r.start_ns > window.end_ns; });
-    };
-    keep(part.kernels), keep(part.copies), keep(part.api_calls), keep(part.ranges);
-    link_to_calls(part);  // they have other places now
-    return part;
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    for (const auto& [unit, ns] : kUnits)
+        if (end != text.c_str() && trim(end) == unit && number >= 0 && number * ns <= kMost_ns)
+            return std::llround(number * ns);
+    throw Error(fmt::format("{} {}: give a time from 0 on with its unit, ns, us, ms or s, as in 20ms", option,
+                            printable(text)));
 }
 
 /// The file's name, and which part of it is shown.
@@ -64,23 +50,19 @@ std::string title_of(const TimelineRequest& request, const std::optional<int64_t
 }
 
 int timeline(const TimelineRequest& request) {
-    demand_folder_of("--svg", request.svg);
-    demand_folder_of("--chrome", request.chrome);
-    const auto from_ns = time_of("--from", request.from), to_ns = time_of("--to", request.to);
-    const ReportFile report(request.file, announce_to_terminal);
-    const Evidence& evidence = report.evidence();
+    const auto from_ns = parse_time("--from", request.from), to_ns = parse_time("--to", request.to);
+    const ReportFile report = open_report(request.file, announce_to_terminal, true);
+    const Evidence& evidence = report.evidence;
     const auto range = request.range.empty() ? std::nullopt : std::optional(request.range);
     const Timeline picture = build_timeline(
-        evidence.trace(), {title_of(request, from_ns, to_ns), report.label(), range, true, from_ns, to_ns});
+        evidence.trace(), {title_of(request, from_ns, to_ns), report.label, range, true, from_ns, to_ns});
     if (!request.svg.empty()) {
         write_file(request.svg, timeline_svg({picture}));
         fmt::print("{}\n", request.svg);
     }
     if (!request.chrome.empty()) {
-        Trace trace = range ? select_range(evidence.trace(), *range).trace : evidence.trace();
-        if (from_ns || to_ns) trace = part_of(trace, picture);
         std::ostringstream json;
-        write_chrome_trace(trace, json);
+        write_chrome_trace(range ? select_range(evidence.trace(), *range).trace : evidence.trace(), json);
         write_file(request.chrome, json.view());
         fmt::print("{}  (open it in ui.perfetto.dev or chrome://tracing)\n", request.chrome);
     }
@@ -93,12 +75,13 @@ int timeline(const TimelineRequest& request) {
 
 void add_timeline(Session& session) {
     const auto request = std::make_shared<TimelineRequest>();
-    Subcommand command(session, "timeline", "a picture of a report: terminal, SVG or Perfetto",
-                       "Without --svg and --chrome it draws in the terminal. A time is in ns, us, ms or s, "
-                       "and counts from the left edge of the picture that is drawn without --from. Short "
-                       "CUDA calls that do not wait for the GPU are only in the JSON.\n"
-                       "Example: ./lab timeline my.nsys-rep --range solve --from 20ms --to 70ms",
-                       [request] { return timeline(*request); });
+    Subcommand command(
+        session, "timeline", "a picture of a report: terminal, SVG or Perfetto",
+        "Without --svg and --chrome it draws in the terminal. A time is in ns, us, ms or s, "
+        "and counts from the left edge of the picture that is drawn without --from. Short "
+        "CUDA calls that do not wait for the GPU are only in the JSON, which --from and --to do not cut.\n"
+        "Example: ./lab timeline my.nsys-rep --range solve --from 20ms --to 70ms",
+        [request] { return timeline(*request); });
     command.argument("FILE", request->file, kReportText);
     command.option("--range", "NAME", request->range, kRangeText);
     command.option("--from", "TIME", request->from, "draws from this time on, such as 20ms");

@@ -1,4 +1,4 @@
-// Shows what ncu and compute-sanitizer said, in their own words, wherever a command is about it.
+// What ncu and compute-sanitizer said about a program, and what it printed, for the terminal and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,16 +9,16 @@
 
 namespace lab {
 
-/// A row for every counter below its launch and kernel; nothing if there are none.
+/// Prints a row for every counter below its launch and kernel; nothing if there are none.
 void print_counters(const std::vector<Counter>& counters);
 
-/// Every report with its number of repetitions, and the tools that looked and report nothing.
+/// Prints every report with its number of repetitions, and the tools that looked and report nothing.
 void print_reports(const Evidence& evidence);
 
-/// The first report of each tool, shortened, and how much more there is. `who`: the program.
-void print_first_reports(const std::string& who, const Evidence& evidence);
+/// Prints the first report of each tool on a program, shortened, and how much more there is.
+void print_first_reports(const std::string& program, const Evidence& evidence);
 
-/// How the program ended when it ran by itself, and the first lines that it printed.
+/// Prints how the program ended when it ran by itself, and the first lines of its output.
 void print_program_output(const Evidence& evidence);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<Counter>& counters);

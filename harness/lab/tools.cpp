@@ -18,54 +18,49 @@ namespace {
 
 constexpr const char* kPrograms = "ch05/buggy, ch05/EXERCISE/starter, a .cu file or a program that is built";
 
-bool is_source(const std::string& name) {
-    return name.size() > 3 && name.ends_with(".cu");
-}
-
-/// Is this a file that is built already? An Error if it is a file, but none to run.
-bool is_built(const std::string& name) {
-    if (is_source(name) || !fs::is_regular_file(name)) return false;
-    if (::access(name.c_str(), X_OK) != 0)
-        throw Error(fmt::format("{} is no program: give {}", printable(name), kPrograms));
-    return true;
-}
-
-/// Does a name that is no file lead somewhere else than into a chapter?
-bool is_path(const Course& course, const std::string& name) {
-    const std::string first = name.substr(0, name.find('/'));
-    const std::vector<std::string> ids = course.chapter_ids();
-    return first.empty() || first[0] == '.' || first[0] == '~' ||
-           (fs::exists(first) && std::find(ids.begin(), ids.end(), first) == ids.end());
-}
-
 /// A program of the course by "ch05/buggy" or "ch05/vector_add_pipeline/starter", or one of the learner's own
 /// by the path of its .cu file, or of itself if it is built already.
 Program program_by_name(const Course& course, const std::string& name) {
-    if (is_source(name) || is_built(name)) {
+    const bool is_source = name.ends_with(".cu");
+    if (is_source || fs::is_regular_file(name)) {
+        if (!fs::exists(name)) throw Error(fmt::format("there is no file {}", printable(name)));
+        if (!is_source && ::access(name.c_str(), X_OK) != 0)
+            throw Error(fmt::format("{} is no program: give {}", printable(name), kPrograms));
         Program program;
-        const fs::path absolute = fs::absolute(name).lexically_normal();
-        if (!fs::exists(absolute)) throw Error(fmt::format("there is no file {}", printable(name)));
-        program.file = course.shown(absolute);
-        program.name = absolute.stem().string();
+        program.file = course.shown(fs::absolute(name).lexically_normal());
+        program.name = program.file.stem().string();
         return program;
     }
-    if (is_path(course, name))
+    // A path leads out of the chapters; a program of the course has a slash behind its chapter.
+    const std::string first = name.substr(0, name.find('/'));
+    const std::vector<std::string> ids = course.chapter_ids();
+    const bool is_chapter = std::find(ids.begin(), ids.end(), first) != ids.end();
+    if (first.empty() || first == name || std::string_view("./~").find(first[0]) != std::string_view::npos ||
+        (fs::exists(first) && !is_chapter))
         throw Error(fmt::format("there is no file {}: give {}", printable(name), kPrograms));
-    if (name.find('/') == std::string::npos)
-        throw Error(fmt::format("'{}' names no program: give {}", printable(name), kPrograms));
     return program_of_course(course, name);
 }
 
 struct ToolRequest {
     std::string program;
     std::string tool = "memcheck";
-    std::string recording;
     std::vector<std::string> arguments;
 };
 
-/// The program built, where there is a GPU and the tool to run it under.
-fs::path binary_for(const Course& course, const Program& program, const std::optional<fs::path>& tool,
-                    const char* tool_name) {
+/// A program that can be run under a tool.
+struct ToolRun {
+    Course course;
+    Program program;
+    fs::path binary;
+    fs::path report;                     ///< "ch05/missing_event/starter" has ch05-missing_event-starter
+    std::vector<std::string> arguments;  ///< the program's own, and behind them those that the user adds
+};
+
+/// Builds the program, where there is a GPU and the tool to run it under, and makes the folder of reports.
+ToolRun prepare(const ToolRequest& request, const std::optional<fs::path>& tool, const char* tool_name,
+                const char* extension) {
+    const Course course = Course::find();
+    const Program program = program_by_name(course, request.program);
     if (!gpu()) {
         const std::string recorded = shows_recording(course, program);
         throw Error(
@@ -76,16 +71,16 @@ fs::path binary_for(const Course& course, const Program& program, const std::opt
     if (!tool)
         throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
                     kNothingCouldRun);
-    if (!is_source(program.file.string()) && program.base.empty()) return course.root() / program.file;
-    return build_program(course, program, announce_to_terminal);
-}
-
-/// "ch05/missing_event/starter" -> "ch05-missing_event-starter"
-std::string report_name(const ToolRequest& request) {
-    std::string name =
-        fs::path(request.program).replace_extension().lexically_normal().relative_path().string();
+    const bool is_built = program.file.extension() != ".cu" && program.base.empty();
+    const fs::path binary =
+        is_built ? course.root() / program.file : build_program(course, program, announce_to_terminal);
+    std::string name = fs::path(request.program).replace_extension().lexically_normal().relative_path();
     std::replace(name.begin(), name.end(), '/', '-');
-    return request.recording.empty() ? name : name + "." + request.recording;
+    const fs::path folder = course.build_folder() / "reports";
+    fs::create_directories(folder);
+    std::vector<std::string> arguments = program.run_arguments();
+    append(arguments, request.arguments);
+    return {course, program, binary, folder / (name + extension), arguments};
 }
 
 /// Runs a tool and shows what it says.
@@ -103,54 +98,27 @@ int show(std::vector<std::string> words, const fs::path& binary, const std::vect
     return outcome.exit_code == 0 ? kFine : kFindingFailed;
 }
 
-/// The program as a further recording of case.toml makes it; as the plain one does for "".
-Program recorded_as(const Program& program, const std::string& name) {
-    if (name.empty()) return program;
-    if (const Recording* const further = program.recording_called(name)) return program.recorded_as(*further);
-    std::vector<std::string> names;
-    for (const Recording& further : program.further) names.push_back(further.name);
-    throw Error(fmt::format("{} has no recording '{}'; it has {}", program.file.string(), printable(name),
-                            names.empty() ? "only the plain one" : join(names, ", ")));
-}
-
-/// Those of the program and its recording, and behind them what the user adds.
-std::vector<std::string> arguments_of(const ToolRequest& request, const Program& program) {
-    std::vector<std::string> all = program.run_arguments();
-    append(all, request.arguments);
-    return all;
-}
-
 int run_nsys(const ToolRequest& request) {
-    const Course course = Course::find();
-    const Program program = recorded_as(program_by_name(course, request.program), request.recording);
-    const fs::path binary = binary_for(course, program, nsys(), "nsys");
-    const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".nsys-rep");
-    fs::create_directories(report.parent_path());
-    const int code =
-        show(nsys_command(*nsys(), report, program, true), binary, arguments_of(request, program));
-    fmt::print("report   {}\nnext     ./lab analyze {}\n", course.shown(report), course.shown(report));
+    const ToolRun run = prepare(request, nsys(), "nsys", ".nsys-rep");
+    const int code = show(nsys_command(*nsys(), run.report, run.program, true), run.binary, run.arguments);
+    const std::string report = run.course.shown(run.report);
+    fmt::print("report   {}\nnext     ./lab analyze {}\n", report, report);
     return code;
 }
 
 int run_ncu(const ToolRequest& request) {
-    const Course course = Course::find();
-    const Program program = program_by_name(course, request.program);
-    const fs::path binary = binary_for(course, program, ncu(), "ncu");
-    const fs::path report = course.build_folder() / "reports" / (report_name(request) + ".ncu-rep");
-    fs::create_directories(report.parent_path());
+    const ToolRun run = prepare(request, ncu(), "ncu", ".ncu-rep");
     const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
-                           "5", "-f", "-o", report.string()},
-                          binary, arguments_of(request, program));
-    fmt::print("report   {}  (ncu --import shows it, ncu-ui opens it)\n", course.shown(report));
+                           "5", "-f", "-o", run.report.string()},
+                          run.binary, run.arguments);
+    fmt::print("report   {}  (ncu --import shows it, ncu-ui opens it)\n", run.course.shown(run.report));
     return code;
 }
 
 int run_sanitize(const ToolRequest& request) {
-    const Course course = Course::find();
-    const Program program = program_by_name(course, request.program);
-    const fs::path binary = binary_for(course, program, compute_sanitizer(), "compute-sanitizer");
-    return show(sanitizer_command(*compute_sanitizer(), request.tool), binary,
-                request.arguments.empty() ? program.check_arguments : request.arguments);
+    const ToolRun run = prepare(request, compute_sanitizer(), "compute-sanitizer", "");
+    return show(sanitizer_command(*compute_sanitizer(), request.tool), run.binary,
+                request.arguments.empty() ? run.program.check_arguments : request.arguments);
 }
 
 }  // namespace
@@ -170,9 +138,7 @@ void add_tools(Session& session) {
         "Shows the command line of nsys and runs it. The report is in build/reports/, where nsys-ui opens it "
         "and ./lab analyze and ./lab timeline read it.\n"
         "Example: ./lab nsys ch05/fixed -- --count 1000000",
-        run_nsys)
-        .option("--recording", "NAME", request->recording,
-                "with the options and arguments of this [[recording]] of case.toml");
+        run_nsys);
     add("ncu", "profile a program's kernels with Nsight Compute",
         "Shows the command line of ncu and runs it: the basic set of sections for the first five launches, "
         "with the clocks left as they are. The report is in build/reports/; ncu-ui opens it.\n"

@@ -18,20 +18,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array kKinds{"finding", "starter", "rejected", "answer", "clean", "structure"};
-constexpr std::array kVerdicts{"pass", "not_run", "inconclusive", "fail"};
-
-template <class Words>
-std::size_t place_of(const std::string& word, const Words& words) {
-    const auto at = std::find(words.begin(), words.end(), word);
-    if (at == words.end()) throw Error(fmt::format("'{}' is none of {}", word, fmt::join(words, ", ")));
-    return static_cast<std::size_t>(at - words.begin());
-}
+constexpr std::array kVerdicts{Verdict::pass, Verdict::fail, Verdict::inconclusive, Verdict::not_run};
 
 /// A claim is a line of the file: kind, subject, what, measured, verdict, why.
 Claim claim_from(const Json& json) {
     const auto text = [&](std::size_t i) { return json.at(i).get<std::string>(); };
-    return {static_cast<Claim::Kind>(place_of(text(0), kKinds)), text(1), text(2), text(3),
-            static_cast<Verdict>(place_of(text(4), kVerdicts)),  text(5)};
+    const auto kind = std::find(kKinds.begin(), kKinds.end(), text(0));
+    const auto verdict = std::find_if(kVerdicts.begin(), kVerdicts.end(),
+                                      [&](Verdict known) { return to_string(known) == text(4); });
+    if (kind == kKinds.end()) throw Error(fmt::format("'{}' is no kind of claim", text(0)));
+    if (verdict == kVerdicts.end()) throw Error(fmt::format("'{}' is no verdict", text(4)));
+    return {static_cast<Claim::Kind>(kind - kKinds.begin()), text(1), text(2), text(3), *verdict, text(5)};
 }
 
 Json to_json(const Claim& claim) {
@@ -39,7 +36,7 @@ Json to_json(const Claim& claim) {
                         claim.measured, to_string(claim.verdict), claim.why});
 }
 
-/// "32", or "31 of 32".
+/// How many claims of a kind hold: "32" if all do, or "31 of 32".
 std::string counted(const Verified& verified, Claim::Kind kind) {
     std::size_t all = 0, passed = 0;
     for (const Claim& claim : verified.claims)
@@ -85,7 +82,8 @@ fs::path verification_file(const Course& course) {
     return course.root() / "docs" / "verification.json";
 }
 
-Verification read_verification(const fs::path& file) {
+Verification read_verification(const Course& course) {
+    const fs::path file = verification_file(course);
     Verification verification;
     if (!fs::exists(file)) return verification;
     try {
@@ -104,7 +102,7 @@ Verification read_verification(const fs::path& file) {
     return verification;
 }
 
-void write_verification(const Verification& verification, const fs::path& file) {
+void write_verification(const Verification& verification, const Course& course) {
     std::vector<std::string> chapters;
     for (const auto& [chapter, verified] : verification) {
         Json claims = Json::array();
@@ -114,51 +112,48 @@ void write_verification(const Verification& verification, const fs::path& file) 
                         Json(chapter).dump(), Json(verified.provenance).dump(), lines_of(verified.sources),
                         lines_of(claims)));
     }
-    write_file(file, "{\n" + join(chapters, ",\n") + "\n}\n");
+    write_file(verification_file(course), "{\n" + join(chapters, ",\n") + "\n}\n");
 }
 
 std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter) {
     std::vector<SanitizerRun> runs;
+    const auto add = [&](const Program& program, const char* tool, bool must_report) {
+        runs.push_back({program,
+                        tool,
+                        must_report,
+                        {Claim::Kind::clean, program.file.string(),
+                         tool + std::string(must_report ? ", which must report" : ""), "", Verdict::not_run,
+                         "it has not been run under compute-sanitizer since it changed"}});
+    };
     for (const Case* of : chapter.cases())
         for (const char* tool : kSanitizerTools) {
             const auto& reports = of->first_reports;
-            const bool reported = std::find(reports.begin(), reports.end(), tool) != reports.end();
             if (of->programs.size() > 1 && of->programs[0].sanitizers.empty())
-                runs.push_back({of->programs[0], tool, reported});
-            runs.push_back({of->programs.back(), tool});
+                add(of->programs[0], tool, std::find(reports.begin(), reports.end(), tool) != reports.end());
+            add(of->programs.back(), tool, false);
         }
     return runs;
-}
-
-Claim claim_of(const SanitizerRun& run) {
-    return {Claim::Kind::clean,
-            run.program.file.string(),
-            run.tool + (run.must_report ? ", which must report" : ""),
-            "",
-            Verdict::not_run,
-            ""};
 }
 
 Claims claims_kept(const Course& course, const Chapter& chapter, const Verification& before) {
     Claims claims;
     const auto verified = before.find(chapter.id);
     for (const SanitizerRun& run : sanitizer_runs(chapter)) {
-        Claim claim = claim_of(run);
-        claim.why = "it has not been run under compute-sanitizer since it changed";
-        if (verified != before.end() && is_unchanged(course, run.program, verified->second))
-            for (const Claim& kept : verified->second.claims)
-                if (kept.kind == claim.kind && kept.subject == claim.subject && kept.what == claim.what)
-                    claim = kept;
-        claims.push_back(std::move(claim));
+        claims.push_back(run.claim);
+        if (verified == before.end() || !is_unchanged(course, run.program, verified->second)) continue;
+        for (const Claim& kept : verified->second.claims)
+            if (kept.kind == run.claim.kind && kept.subject == run.claim.subject &&
+                kept.what == run.claim.what)
+                claims.back() = kept;
     }
     return claims;
 }
 
 std::string verification_markdown(const Course& course, const Verification& verification) {
-    using Align = Table::Align;
+    constexpr auto left = Table::Align::left, right = Table::Align::right;
     Table table({"chapter", "findings", "starters that fail as stated", "wrong answers rejected",
                  "clean under a sanitizer tool", "verified"},
-                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::left});
+                {left, right, right, right, right, left});
     std::string below;
     for (const Chapter& chapter : course.chapters()) {
         const auto at = verification.find(chapter.id);
@@ -167,9 +162,12 @@ std::string verification_markdown(const Course& course, const Verification& veri
             continue;
         }
         const Verified& verified = at->second;
-        table.add({chapter.id, counted(verified, Claim::Kind::finding),
-                   counted(verified, Claim::Kind::starter), counted(verified, Claim::Kind::rejected),
-                   counted(verified, Claim::Kind::clean), source_label(verified.provenance, true)});
+        std::vector<std::string> row{chapter.id};
+        for (const auto kind :
+             {Claim::Kind::finding, Claim::Kind::starter, Claim::Kind::rejected, Claim::Kind::clean})
+            row.push_back(counted(verified, kind));
+        row.push_back(source_label(verified.provenance, true));
+        table.add(std::move(row));
         for (const Claim& claim : verified.claims)
             if (claim.verdict != Verdict::pass)
                 below += fmt::format("- **{}** {} {}: {}\n", to_string(claim.verdict), claim.subject,

@@ -30,25 +30,23 @@ using Verification = std::map<std::string, Verified>;
 /// docs/verification.json
 [[nodiscard]] fs::path verification_file(const Course& course);
 
-/// Empty if the file is not there. An Error names a file that cannot be read, and the place in it.
-[[nodiscard]] Verification read_verification(const fs::path& file);
+/// Reads that file; nothing if it is not there. An Error says why it cannot be read.
+[[nodiscard]] Verification read_verification(const Course& course);
 
-/// Writes the file whole or not at all.
-void write_verification(const Verification& verification, const fs::path& file);
+/// Writes it whole or not at all.
+void write_verification(const Verification& verification, const Course& course);
 
-/// A program under a tool of compute-sanitizer.
+/// A program under a tool of compute-sanitizer, and what that is to show.
 struct SanitizerRun {
     Program program;
     std::string tool;
-    bool must_report = false;  ///< else it must find nothing
+    bool must_report;  ///< if not, it must find nothing
+    Claim claim;       ///< not run yet
 };
 
-/// The last program of a case is right, so all tools find it clean. The first one's fault is the lesson: if
-/// findings ask the sanitizer about it they have the say; if not, only what the case states is reported.
+/// The last program of a case is right, so all tools find it clean. The fault of the first one is the lesson:
+/// findings judge it if they ask the sanitizer about it; if not, it reports what the case states and no more.
 [[nodiscard]] std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter);
-
-/// What such a run is to show, not run yet.
-[[nodiscard]] Claim claim_of(const SanitizerRun& run);
 
 /// The claims of a chapter's sanitizer runs as they were last verified; not run for a program that has
 /// changed since.

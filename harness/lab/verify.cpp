@@ -36,30 +36,27 @@ void print_claim(const Claim& claim) {
 }
 
 Claim judge_sanitizer(const Course& course, const SanitizerRun& wanted, const Announce& announce) {
-    Claim claim = claim_of(wanted);
-    if (!compute_sanitizer()) {
-        claim.why = "compute-sanitizer is not here";
-        return claim;
-    }
+    Claim claim = wanted.claim;
+    claim.why = "compute-sanitizer is not here";
+    if (!compute_sanitizer()) return claim;
     claim.verdict = Verdict::fail;
     try {
         const SanitizerOutput output =
             run_sanitizer(wanted.tool, build_program(course, wanted.program, announce),
                           wanted.program.check_arguments, announce);
         const bool clean = output.errors == 0 && output.reports.empty();
-        if (clean != wanted.must_report)
-            claim.verdict = Verdict::pass;
-        else
-            claim.why = clean ? "it reports nothing"
-                              : fmt::format("{} errors, the first: {}", output.errors,
-                                            output.reports.empty() ? "?" : output.reports[0].kind);
+        const std::string first = output.reports.empty() ? "?" : output.reports[0].kind;
+        if (clean != wanted.must_report) claim.verdict = Verdict::pass;
+        claim.why =
+            clean ? "it reports nothing" : fmt::format("{} errors, the first: {}", output.errors, first);
+        if (claim.verdict == Verdict::pass) claim.why.clear();
     } catch (const Error& problem) {
         claim.why = problem.what();
     }
     return claim;
 }
 
-/// Times mean nothing under the sanitizer, so several programs run at once.
+/// Runs several programs at once, since times mean nothing under the sanitizer.
 void verify_clean(const Course& course, const Chapter& chapter, const AddClaim& add) {
     constexpr unsigned kMostAtOnce = 8;  // each takes memory of the GPU
     const std::vector<SanitizerRun> runs = sanitizer_runs(chapter);
@@ -89,13 +86,6 @@ Verified verify_live(const Course& course, const Chapter& chapter, const AddClai
     return verified;
 }
 
-void build_all(const Course& course, const std::vector<Chapter>& chapters) {
-    std::vector<Program> programs;
-    for (const Chapter& chapter : chapters)
-        for (Program& program : all_programs(chapter)) programs.push_back(std::move(program));
-    (void)build_programs(course, programs, announce_to_terminal);
-}
-
 /// Prints how many claims have which verdict, and makes an exit code of it.
 int sum_up(const Claims& claims, const std::string& label) {
     const auto count = [&](Verdict verdict) {
@@ -109,33 +99,28 @@ int sum_up(const Claims& claims, const std::string& label) {
     return failed > 0 ? kFindingFailed : not_run > 0 ? kNothingCouldRun : kFine;
 }
 
-/// All claims on recorded evidence; those about compute-sanitizer as they were last verified live. What
-/// passes is counted, the rest is printed. Stale evidence fails in CI only: elsewhere somebody is at work on
-/// its program.
+/// Judges all claims on recorded evidence; those about compute-sanitizer stay as they were last verified
+/// live. Prints what does not pass. Stale evidence fails in CI only: elsewhere somebody is at work on its
+/// program.
 int verify_recorded(const Course& course, const std::vector<Chapter>& chapters) {
     const bool in_ci = std::getenv("CI") != nullptr;
-    const Verification before = read_verification(verification_file(course));
+    const Verification before = read_verification(course);
     std::vector<Claims> found(chapters.size());
     for_each_in_parallel(chapters.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
         found[i] = recorded_claims(course, chapters[i], in_ci);
-        for (Claim& claim : claims_kept(course, chapters[i], before)) found[i].push_back(std::move(claim));
+        append(found[i], claims_kept(course, chapters[i], before));
     });
     Claims all;
-    for (const Claims& claims : found)
-        for (const Claim& claim : claims) {
-            if (claim.verdict != Verdict::pass) print_claim(claim);
-            all.push_back(claim);
-        }
+    for (const Claims& claims : found) append(all, claims);
+    for (const Claim& claim : all)
+        if (claim.verdict != Verdict::pass) print_claim(claim);
     return sum_up(all, "recorded");
 }
 
 int verify(const VerifyOptions& options) {
     const Course course = Course::find();
-    std::vector<Chapter> chapters;
-    if (options.chapter.empty())
-        chapters = course.chapters();
-    else
-        chapters.push_back(course.chapter(options.chapter));
+    const std::vector<Chapter> chapters =
+        options.chapter.empty() ? course.chapters() : std::vector{course.chapter(options.chapter)};
     if (options.recorded) return verify_recorded(course, chapters);
     if (const std::string missing = missing_for_live({}); !missing.empty())
         throw Error(
@@ -144,14 +129,16 @@ int verify(const VerifyOptions& options) {
                         "recorded.",
                         missing),
             kNothingCouldRun);
-    build_all(course, chapters);
-    Verification verification = read_verification(verification_file(course));
+    std::vector<Program> programs;
+    for (const Chapter& chapter : chapters) append(programs, all_programs(chapter));
+    (void)build_programs(course, programs, announce_to_terminal);
+    Verification verification = read_verification(course);
     Claims all;
     for (const Chapter& chapter : chapters) {
         Verified verified = verify_live(course, chapter, print_claim);
         append(all, verified.claims);
         verification[chapter.id] = std::move(verified);
-        if (options.save) write_verification(verification, verification_file(course));
+        if (options.save) write_verification(verification, course);
     }
     const int code = sum_up(all, fmt::format("live · {}, driver {}", gpu()->name, gpu()->driver));
     if (options.save)
@@ -169,7 +156,7 @@ void add_verify(Session& session) {
         "unless its fault there is the lesson, and sees each wrong answer rejected for its stated reason.\n"
         "Exit code 77: nothing failed, and something was not run for want of a GPU or a tool.",
         [options] { return verify(*options); });
-    command.optional_argument("CHAPTER", options->chapter, "one chapter; without it, all of them");
+    command.argument("CHAPTER", options->chapter, "one chapter; without it, all of them", false);
     command.flag("--recorded", options->recorded, "judges the recorded evidence: needs no GPU");
     command.flag("--save", options->save, "keeps the result for docs/verification.md");
     command.exclude("--recorded", "--save");
