@@ -19,6 +19,8 @@ namespace {
                     path.string()));
 }
 
+constexpr const char* kInMemory = ":memory:";  ///< a database without a file
+
 /// One sentence for whatever SQLite has to say about a file.
 [[noreturn]] void fail(sqlite3* database, const std::filesystem::path& path) {
     const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
@@ -36,7 +38,7 @@ namespace {
                             path.string()),
                 kFindingFailed);
         default:
-            throw Error(fmt::format("{}: {}", path.string(), printable(reason)));
+            throw Error((path == kInMemory ? "" : path.string() + ": ") + printable(reason));
     }
 }
 
