@@ -159,7 +159,8 @@ class HandMadeExport {
     template <class Names>
     void make_enum(const std::string& table, const std::string& prefix, const Names& names) {
         execute("CREATE TABLE " + table + " (id INTEGER PRIMARY KEY, name TEXT, label TEXT)");
-        for (const char* name : names) insert(table, number_in(names, name), quoted(prefix + name), "NULL");
+        for (const char* name : names)
+            insert(table, number_in(names, name), quoted(prefix + name), quoted(name));
     }
     void need(const std::string& table, const std::string& columns) {
         if (made_.insert(table).second) execute("CREATE TABLE " + table + " (" + columns + ")");
