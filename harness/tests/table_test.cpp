@@ -25,13 +25,6 @@ TEST_CASE("columns are as wide as their widest cell") {
           "  wall time  12.5 µs\n");
 }
 
-TEST_CASE("lines end with their last letter, whatever the indent") {
-    Table table({"a", "long header"});
-    table.add({"1", ""});
-    CHECK(table.text(0) == "a  long header\n─  ───────────\n1\n");
-    for (const std::string& line : split(table.text(7), '\n')) CHECK((line.empty() || line.back() != ' '));
-}
-
 TEST_CASE("a row that is too short is filled, one that is too long is cut") {
     Table table({"a", "b"});
     CHECK(table.empty());

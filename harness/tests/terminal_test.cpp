@@ -35,8 +35,3 @@ TEST_CASE("no terminal, no colour") {
                dim("e") == "e";
     }));
 }
-
-TEST_CASE("columns stay within what a table can use") {
-    CHECK(terminal_columns() >= 60);
-    CHECK(terminal_columns() <= 160);
-}
