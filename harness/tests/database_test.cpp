@@ -7,8 +7,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "evidence/capture.h"
-#include "evidence/schema.h"
 
 using namespace lab;
 
@@ -24,20 +22,6 @@ struct Stranger {
 };
 
 constexpr const char* kTable = "CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'x'), (NULL, 2.5);";
-
-/// Opens and reads a file as `lab analyze` does. True if it could be read, false if it is an Error that says
-/// so; anything else fails the test.
-bool reads(const fs::path& path) {
-    try {
-        const Database database = Database::open_untrusted(path);
-        (void)Capture(database).trace();
-        (void)capture_problems(database);
-        return true;
-    } catch (const Error& error) {
-        CHECK(std::string(error.what()).size() > 10);
-        return false;
-    }
-}
 
 }  // namespace
 
@@ -149,27 +133,15 @@ TEST_CASE("only a plain table is a table, and a view of the file cannot be asked
     CHECK_THROWS_AS((void)database.prepare("SELECT COUNT(*) FROM posing"), Error);
 }
 
-TEST_CASE("a real export that is cut short or has a damaged page is refused or read") {
+TEST_CASE("a real export that is cut short is refused") {
     const std::string whole = read_file(fs::path(LAB_SAMPLES) / "nsys_2025.3_fixed.sqlite");
     const TemporaryFolder folder;
-    const fs::path path = folder.path() / "damaged.sqlite";
-    const auto reads_as = [&](const std::string& contents) {
-        std::ofstream(path, std::ios::binary)
-            << contents;  // quicker than write_file(), which waits for the disk
-        return reads(path);
-    };
-    REQUIRE(reads_as(whole));
+    const fs::path path = folder.path() / "cut.sqlite";
     for (std::size_t length = 1; length < whole.size(); length = length * 6 / 5 + 13) {
+        std::ofstream(path, std::ios::binary) << whole.substr(0, length);
         CAPTURE(length);
-        CHECK_FALSE(reads_as(whole.substr(0, length)));
+        CHECK_THROWS_AS((void)Database::open_untrusted(path), Error);
     }
-    for (std::size_t at = 0; at < whole.size(); at += 1024 * 3)
-        for (const char byte : {'\0', '\xff'}) {
-            std::string damaged = whole;
-            damaged.replace(at, 300, std::min<std::size_t>(300, whole.size() - at), byte);
-            CAPTURE(at);
-            CHECK_NOTHROW((void)reads_as(damaged));
-        }
 }
 
 TEST_CASE("a file in write-ahead mode is read, and nothing appears in its folder") {

@@ -98,8 +98,9 @@ TEST_CASE("evidence: a report of compute-sanitizer keeps its frames and the line
     const Evidence evidence = made.written();
     CHECK(answer(evidence, "SELECT source FROM SANITIZER_REPORTS") == "out[i] = x[i + 2];");
     CHECK(answer(evidence, "SELECT allocation_bytes + beyond_bytes FROM SANITIZER_REPORTS") == "401");
-    CHECK(answer(evidence, "SELECT f.function FROM SANITIZER_FRAMES f JOIN SANITIZER_REPORTS ON id = report") ==
-          "outer main");
+    CHECK(
+        answer(evidence, "SELECT f.function FROM SANITIZER_FRAMES f JOIN SANITIZER_REPORTS ON id = report") ==
+        "outer main");
     CHECK(answer(evidence, "SELECT function FROM SANITIZER_FRAMES WHERE side = 'host'") == "main");
 }
 
@@ -116,19 +117,6 @@ TEST_CASE("evidence without a program's own run or without nsys says so; an expo
     CHECK(own.has_trace());
     CHECK(own.provenance().empty());
     CHECK_FALSE(own.was_run("nsys"));
-}
-
-TEST_CASE("evidence: the first line of JSON that a program prints has its roofs in a view") {
-    MadeEvidence made;
-    made.run.out =
-        "text {\"no\": 1}\n"
-        "{\"roofs\": [{\"name\": \"DRAM read\", \"unit\": \"B/s\", \"measured\": 4e12}, "
-        "{\"name\": \"FP4\", \"measured\": null}]}\n{\"second\": 1}\n";
-    made.run.exit_code = 0;
-    const Evidence evidence = made.written();
-    CHECK(answer(evidence, "SELECT name || tera || giga FROM roofs WHERE unit IS NOT NULL") ==
-          "DRAM read4.04000.0");
-    CHECK(answer(evidence, "SELECT tera FROM roofs WHERE measured IS NULL") == "not on this GPU");
 }
 
 TEST_CASE("evidence: the same run makes the same file") {

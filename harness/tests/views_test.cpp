@@ -1,8 +1,6 @@
 // The views of evidence/schema.h, on real exports and on exports made by hand.
 #include <doctest/doctest.h>
 
-#include <fstream>
-
 #include "core/error.h"
 #include "evidence/schema.h"
 #include "hand_made_export.h"
@@ -22,9 +20,6 @@ struct RealCapture {
     [[nodiscard]] std::string answer(const std::string& sql) const { return lab::answer(database, sql); }
 };
 
-constexpr const char* kViews[] = {"kernels",     "copies", "sets",           "api_calls", "syncs",
-                                  "gpu_metrics", "ranges", "graph_launches", "graph_runs"};
-
 /// An export that cannot be used, and why.
 template <class Fill>
 void refused(const char* why, const Fill& fill) {
@@ -32,28 +27,6 @@ void refused(const char* why, const Fill& fill) {
 }
 
 }  // namespace
-
-TEST_CASE("views: the columns that questions may use are there, whatever the export has") {
-    const MadeCapture least([](Made& made) { made.add(Made::CallRow{0, 1, 1}); });
-    const RealCapture real("fixed");
-    for (const Database* database : {&least.database, &real.database})
-        for (const char* sql :
-             {"SELECT start, end, duration, stream, device, context, correlation, process, name, full_name, "
-              "grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, static_shared_bytes, "
-              "dynamic_shared_bytes, graph_node FROM kernels",
-              "SELECT start, end, duration, stream, device, correlation, process, bytes, direction, "
-              "from_kind, to_kind, graph_node FROM copies",
-              "SELECT start, end, duration, stream, device, correlation, process, bytes, value, to_kind FROM "
-              "sets",
-              "SELECT start, end, duration, process, thread, correlation, name, result FROM api_calls",
-              "SELECT start, end, duration, process, thread, name FROM syncs",
-              "SELECT id, start, end, duration, process, thread, name, domain, crosses_threads, gpu_start, "
-              "gpu_end FROM ranges",
-              "SELECT start, end, duration, process, thread, correlation FROM graph_launches",
-              "SELECT start, end, duration, stream, device, correlation, process, graph FROM graph_runs",
-              "SELECT time, device, name, value FROM gpu_metrics"})
-            CHECK_NOTHROW((void)database->prepare(sql).next());
-}
 
 TEST_CASE("views: what ran in the real export of chapter 5's programs") {
     const RealCapture fixed("fixed"), buggy("buggy");
@@ -90,28 +63,6 @@ TEST_CASE("views: narrowed to a range for as long as it is asked, and wide again
     CHECK_THROWS_WITH_AS(Capture::Narrowed(real.capture, "normalize"),
                          doctest::Contains("it has 'warm-up', 'normalise'"), Error);
     CHECK(real.answer(counts) == "407+12+2");
-}
-
-TEST_CASE("views: each table may be missing from a real export") {
-    const std::string whole = read_file(fs::path(LAB_SAMPLES) / "nsys_2025.3_fixed.sqlite");
-    const TemporaryFolder folder;
-    const fs::path path = folder.path() / "some.sqlite";
-    for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
-                              "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "DIAGNOSTIC_EVENT",
-                              "TARGET_INFO_GPU", "ENUM_CUDA_MEM_KIND", "ENUM_CUDA_MEMCPY_OPER"}) {
-        CAPTURE(table);
-        std::ofstream(path, std::ios::binary) << whole;
-        sqlite3* raw = nullptr;
-        REQUIRE(sqlite3_open(path.c_str(), &raw) == SQLITE_OK);
-        REQUIRE(sqlite3_exec(raw, fmt::format("DROP TABLE {}", table).c_str(), nullptr, nullptr, nullptr) ==
-                SQLITE_OK);
-        sqlite3_close(raw);
-        const Database database = Database::open_untrusted(path);
-        const Capture capture(database);
-        for (const char* view : kViews)
-            CHECK_NOTHROW((void)answer(database, fmt::format("SELECT * FROM {}", view)));
-        CHECK_NOTHROW((void)capture.trace());
-    }
 }
 
 TEST_CASE("views: a column that older schemas lack reads as NULL, one that all have must be there") {
@@ -161,21 +112,6 @@ TEST_CASE("views: names of calls lose the version of their entry point, and noth
     CHECK(calls.answer("SELECT COUNT(*) FROM graph_launches") == "1");
 }
 
-TEST_CASE("views: a graph recorded as a whole belongs to the range that it was launched in") {
-    const MadeCapture made([](Made& e) {
-        e.add(Made::CallRow{10, 12, 1, "cudaGraphLaunch_v10000"});
-        e.add(Made::CallRow{30, 32, 2, "cudaGraphLaunch_v10000"});
-        e.add(Made::GraphRow{15, 25, 1});
-        e.add(Made::GraphRow{35, 39, 2});
-        e.add(Made::RangeRow{29, 40, "step"});
-    });
-    CHECK(made.answer("SELECT duration FROM graph_runs") == "10 4");
-    CHECK(made.answer("SELECT gpu_end - gpu_start FROM ranges") == "4");
-    const Capture::Narrowed narrowed(made.capture, "step");
-    CHECK(made.answer("SELECT duration FROM graph_runs") == "4");
-    CHECK(made.answer("SELECT COUNT(*) FROM kernels") == "0");
-}
-
 TEST_CASE("views: kinds of memory go by their names, whatever their numbers are") {
     for (const int64_t shift : {0, 1, 17, 40}) {
         CAPTURE(shift);
@@ -219,22 +155,6 @@ TEST_CASE("views: work belongs to a range if the range's own thread launched it 
     }
     const Capture::Narrowed narrowed(made.capture, "all");
     CHECK(made.answer("SELECT correlation FROM kernels ORDER BY 1") == "2 3 5");
-}
-
-TEST_CASE("views: all ranges of a name count, and copies and sets as well as kernels") {
-    const MadeCapture made([](Made& e) {
-        e.add(Made::RangeRow{0, 10, "step"});
-        e.add(Made::RangeRow{20, 30, "step"});
-        e.add(Made::RangeRow{30, 40, "rest"});
-        for (const int64_t call : {5, 25, 35}) e.add(Made::CallRow{call, call + 1, call});
-        e.add(Made::CopyRow{100, 110, 5});
-        e.add(Made::SetRow{120, 130, 25});
-        e.add(Made::KernelRow{140, 150, 35});
-    });
-    CHECK(made.answer("SELECT gpu_start FROM ranges ORDER BY start") == "100 120 140");
-    const Capture::Narrowed narrowed(made.capture, "step");
-    CHECK(made.answer("SELECT COUNT(*) FROM copies UNION ALL SELECT COUNT(*) FROM sets UNION ALL SELECT "
-                      "COUNT(*) FROM kernels") == "1 1 0");
 }
 
 TEST_CASE("views: names of ranges may be registered, and lie in domains; marks and open ranges are none") {
