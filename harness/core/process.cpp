@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,24 +193,10 @@ bool read_outputs(Pipe& out, Pipe& err, Outcome& outcome, Deadline deadline) {
     return true;
 }
 
-/// Waits on the process itself, so that whoever times a run sees its end at once; false where the kernel
-/// cannot, before Linux 5.3, and at the deadline.
-bool saw_end(pid_t pid, Deadline deadline) {
-    const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    if (process < 0) return false;
-    pollfd ended{process, POLLIN, 0};
-    int seen = -1;
-    while ((seen = ::poll(&ended, 1, milliseconds_until(deadline))) < 0 && errno == EINTR) {
-    }
-    ::close(process);
-    return seen == 1;
-}
-
-/// Waits until the program has ended, without taking its status; false at the deadline. Its outputs may have
-/// ended long before.
+/// Waits until the program has ended, without taking its status; false at the deadline. It may have closed
+/// its outputs long before.
 bool wait_for_end(pid_t pid, Deadline deadline) {
-    if (saw_end(pid, deadline)) return true;
-    for (auto pause = std::chrono::microseconds(100);; pause = std::min(pause * 2, decltype(pause)(20'000))) {
+    for (auto pause = std::chrono::microseconds(100);; pause = std::min(pause * 2, decltype(pause)(1'000))) {
         siginfo_t ended{};
         if (::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
             ended.si_pid == pid)

@@ -34,9 +34,6 @@ namespace lab {
 /// `text` for an element or an attribute of XML or HTML: printable, and escaped.
 [[nodiscard]] std::string xml_text(std::string_view text);
 
-/// `text` for a cell of a Markdown table, in which a bar would end the cell.
-[[nodiscard]] std::string markdown_cell(std::string text);
-
 /// `text` cut to at most `width` columns, the cut marked with an ellipsis.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t width);
 

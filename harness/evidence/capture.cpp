@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "evidence/schema.h"
-#include "evidence/trace_reader.h"
 
 namespace lab {
 

@@ -1,4 +1,4 @@
-#include "evidence/trace_reader.h"
+#include "evidence/trace.h"
 
 #include <doctest/doctest.h>
 
