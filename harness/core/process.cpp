@@ -91,8 +91,9 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return result;
 }
 
-/// What a new process needs to become the program, made ready before fork(): behind it, little may be done.
-struct Becoming {
+/// What a new process needs to become the program. It is made ready before fork(), since little may be done
+/// after it.
+struct NewProcess {
     char* const* argv;
     char* const* environment;
     const char* folder;  ///< null for the one where we are
@@ -102,7 +103,7 @@ struct Becoming {
 
 /// Turns this new process into the program. It is killed when the thread ends that started it, so that no
 /// tool of a lab that was killed writes where a later one reads. Returns only if it fails; errno says why.
-void become(const Becoming& b) {
+void become(const NewProcess& b) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const bool ready = ::getppid() == b.parent &&  // else lab had ended before
                        ::setpgid(0, 0) == 0 && ::dup2(b.in, STDIN_FILENO) >= 0 &&
@@ -120,23 +121,23 @@ pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
     std::vector<std::string> variables = command.environment.value_or(std::vector<std::string>{});
     auto argv = pointers(words), envp = pointers(variables);
     Pipe failure;  // says why the program could not be started; closed unread when it is
-    const Becoming becoming{argv.data(),
-                            command.environment ? envp.data() : environ,
-                            command.folder.empty() ? nullptr : command.folder.c_str(),
-                            ::open("/dev/null", O_RDONLY | O_CLOEXEC),
-                            out.end[1],
-                            err.end[1],
-                            ::getpid()};
+    const NewProcess prepared{argv.data(),
+                              command.environment ? envp.data() : environ,
+                              command.folder.empty() ? nullptr : command.folder.c_str(),
+                              ::open("/dev/null", O_RDONLY | O_CLOEXEC),
+                              out.end[1],
+                              err.end[1],
+                              ::getpid()};
 
     const pid_t pid = ::fork();
     if (pid == 0) {
-        become(becoming);
+        become(prepared);
         const int reason = errno;
         (void)!::write(failure.end[1], &reason, sizeof reason);
         ::_exit(127);
     }
     int reason = pid < 0 ? errno : 0;
-    if (becoming.in >= 0) ::close(becoming.in);
+    if (prepared.in >= 0) ::close(prepared.in);
     failure.close_write();
     while (pid > 0 && ::read(failure.end[0], &reason, sizeof reason) < 0 && errno == EINTR) {
     }

@@ -12,22 +12,18 @@ namespace lab {
 
 namespace {
 
-[[noreturn]] void fail_as_no_sqlite(const std::filesystem::path& path) {
-    throw Error(
-        fmt::format("{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that "
-                    "`nsys export --type sqlite` makes of it.",
-                    path.string()));
-}
-
+constexpr const char* kNoSqlite =
+    "{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that `nsys export --type sqlite` makes of "
+    "it.";
 constexpr const char* kInMemory = ":memory:";  ///< a database without a file
 
-/// One sentence for whatever SQLite has to say about a file.
+/// What SQLite says about a file, as one sentence.
 [[noreturn]] void fail(sqlite3* database, const std::filesystem::path& path) {
     const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
     const std::string reason = database ? sqlite3_errmsg(database) : "out of memory";
     switch (code & 0xFF) {
         case SQLITE_NOTADB:
-            fail_as_no_sqlite(path);
+            throw Error(fmt::format(kNoSqlite, path.string()));
         case SQLITE_CORRUPT:
         case SQLITE_IOERR:
             throw Error(fmt::format("{} is damaged or cut short ({}). Export or record it again.",
@@ -62,7 +58,7 @@ std::string uri_of(const std::filesystem::path& path, const char* query) {
     return uri + query;
 }
 
-/// Switches off all by which the schema of a file could make SQLite do something.
+/// Switches off everything by which a file's schema could make SQLite act: triggers, views, extensions.
 void distrust_schemas(sqlite3* database) {
     sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -92,10 +88,6 @@ void Statement::check(int code) const {
     if (code == SQLITE_OK) return;
     const char* name = sqlite3_db_filename(database_, "main");
     fail(database_, name ? name : "");
-}
-
-bool Statement::is_null(int column) const {
-    return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
 }
 
 std::string Statement::text(int column) const {
@@ -156,8 +148,8 @@ Database Database::open_untrusted(const std::filesystem::path& path) {
         throw Error(fmt::format("{} is not a file", path.string()));
     if (std::filesystem::file_size(path, problem) == 0)
         throw Error(fmt::format("{} is empty. Export or record it again.", path.string()));
-    if (!has_sqlite_header(path)) fail_as_no_sqlite(path);
-    // Of what SQLite makes of the file, such as tables of its own.
+    if (!has_sqlite_header(path)) throw Error(fmt::format(kNoSqlite, path.string()));
+    // A small file can make SQLite's own tables in memory large.
     sqlite3_hard_heap_limit64(std::max<int64_t>(sqlite3_hard_heap_limit64(-1), fair_memory_for(path)));
     Database database(path, SQLITE_OPEN_READONLY, kImmutable);
     distrust_schemas(database.handle());

@@ -24,10 +24,9 @@ class Statement {
 
     /// A row's columns and values. What is of another type is converted: NULL to 0 or "".
     [[nodiscard]] int columns() const { return sqlite3_column_count(handle_.get()); }
-    [[nodiscard]] std::string column_name(int column) const {
-        return sqlite3_column_name(handle_.get(), column);
+    [[nodiscard]] bool is_null(int column) const {
+        return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
     }
-    [[nodiscard]] bool is_null(int column) const;
     [[nodiscard]] int64_t integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
     [[nodiscard]] double number(int column) const { return sqlite3_column_double(handle_.get(), column); }
     [[nodiscard]] std::string text(int column) const;

@@ -48,26 +48,6 @@ class Names {
     std::unordered_map<std::string, int64_t> index_of_name_;
 };
 
-/// Turns launch sizes into indices into Trace::launch_sizes. Most kernels have the size of the one before.
-class LaunchSizes {
-  public:
-    explicit LaunchSizes(std::vector<LaunchSize>& sizes) : sizes_(sizes) {}
-
-    /// -1 for a size that no kernel can have: where an export has none, it is all zeros here.
-    int64_t index_of(const LaunchSize& size) {
-        if (latest_ >= 0 && sizes_[static_cast<std::size_t>(latest_)] == size) return latest_;
-        if (!size.possible()) return -1;
-        const auto [known, is_new] = index_.try_emplace(size, sizes_.size());
-        if (is_new) sizes_.push_back(size);
-        return latest_ = known->second;
-    }
-
-  private:
-    std::vector<LaunchSize>& sizes_;
-    std::map<LaunchSize, int64_t> index_;
-    int64_t latest_ = -1;
-};
-
 Direction direction_from(const std::string& text) {
     for (const Direction d : {Direction::host_to_device, Direction::device_to_host,
                               Direction::device_to_device, Direction::host_to_host})
@@ -104,14 +84,20 @@ void read_kernels(const Database& database, Trace& trace) {
     Statement row = database.prepare(
         "SELECT start, end, stream, device, correlation, process, name_id, graph_node IS NOT NULL, "
         "grid_x, grid_y, grid_z, block_x, block_y, block_z FROM all_kernels");
-    LaunchSizes sizes(trace.launch_sizes);
+    std::map<LaunchSize, int64_t> sizes;
+    const auto index_of = [&](const LaunchSize& size) -> int64_t {
+        if (!size.possible()) return -1;  // where an export has none, it is all zeros here
+        const auto [known, is_new] = sizes.try_emplace(size, std::ssize(trace.launch_sizes));
+        if (is_new) trace.launch_sizes.push_back(size);
+        return known->second;
+    };
     while (row.next()) {
         const int64_t correlation = row.integer(4);
         trace.kernels_of_unknown_launch += correlation == 0 && row.integer(7) != 0;
         trace.kernels.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3), correlation,
                                  row.integer(5), -1, names.index_of(row.integer(6)),
-                                 sizes.index_of({{row.integer(8), row.integer(9), row.integer(10)},
-                                                 {row.integer(11), row.integer(12), row.integer(13)}})});
+                                 index_of({{row.integer(8), row.integer(9), row.integer(10)},
+                                           {row.integer(11), row.integer(12), row.integer(13)}})});
     }
     // A graph recorded as a whole keeps its kernels to itself. It counts as one, or the GPU would seem idle.
     Statement run =
