@@ -1,5 +1,6 @@
 #include "core/text.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <utf8proc.h>
 
@@ -173,11 +174,7 @@ std::string shell_line(const std::vector<std::string>& command) {
 }
 
 std::string utc_now() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                       utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+    return fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {

@@ -1,6 +1,5 @@
 #include "evidence/capture.h"
 
-#include "core/error.h"
 #include "evidence/schema.h"
 
 namespace lab {
@@ -53,11 +52,8 @@ Capture::Narrowed::Narrowed(const Capture& capture, const std::optional<std::str
     : capture_(capture) {
     if (!range) return;
     auto at = capture.selections_.find(*range);
-    if (at == capture.selections_.end()) {
-        std::optional<RangeSelection> selection = Launches(capture.trace()).select(*range);
-        if (!selection) throw Error(no_such_range(capture.trace(), *range));
-        at = capture.selections_.emplace(*range, std::move(*selection)).first;
-    }
+    if (at == capture.selections_.end())
+        at = capture.selections_.emplace(*range, Launches(capture.trace()).select(*range)).first;
     capture.selected_ = &at->second;
 }
 

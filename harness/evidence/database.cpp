@@ -79,13 +79,12 @@ int64_t fair_memory_for(const std::filesystem::path& path) {
 
 bool Statement::next() {
     const int code = sqlite3_step(handle_.get());
-    if (code == SQLITE_ROW) return true;
-    if (code != SQLITE_DONE) check(code);
-    return false;
+    if (code != SQLITE_ROW && code != SQLITE_DONE) checked(code);
+    return code == SQLITE_ROW;
 }
 
-void Statement::check(int code) const {
-    if (code == SQLITE_OK) return;
+Statement& Statement::checked(int code) {
+    if (code == SQLITE_OK) return *this;
     const char* name = sqlite3_db_filename(database_, "main");
     fail(database_, name ? name : "");
 }
@@ -109,25 +108,10 @@ Value Statement::value(int column) const {
     }
 }
 
-Statement& Statement::bind(int parameter, int64_t value) {
-    check(sqlite3_bind_int64(handle_.get(), parameter, value));
-    return *this;
-}
-
-Statement& Statement::bind(int parameter, double value) {
-    check(sqlite3_bind_double(handle_.get(), parameter, value));
-    return *this;
-}
-
 Statement& Statement::bind(int parameter, std::string_view value) {
     const char* const bytes = value.data() ? value.data() : "";  // a null pointer would bind NULL
-    check(sqlite3_bind_text64(handle_.get(), parameter, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-    return *this;
-}
-
-Statement& Statement::bind_null(int parameter) {
-    check(sqlite3_bind_null(handle_.get(), parameter));
-    return *this;
+    return checked(
+        sqlite3_bind_text64(handle_.get(), parameter, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
 Database::Database(std::filesystem::path path, int flags, const char* query)

@@ -32,19 +32,22 @@ class Statement {
     [[nodiscard]] std::string text(int column) const;
     [[nodiscard]] Value value(int column) const;
 
-    /// Sets a parameter, for as long as no other value is bound to it. A text that SQLite does not take,
-    /// being too long, is an Error.
-    Statement& bind(int parameter, int64_t value);
-    Statement& bind(int parameter, double value);
+    /// Sets a parameter, for as long as no other value is bound to it. A text that is too long is an Error.
+    Statement& bind(int parameter, int64_t value) {
+        return checked(sqlite3_bind_int64(handle_.get(), parameter, value));
+    }
+    Statement& bind(int parameter, double value) {
+        return checked(sqlite3_bind_double(handle_.get(), parameter, value));
+    }
     Statement& bind(int parameter, std::string_view value);
-    Statement& bind_null(int parameter);
+    Statement& bind_null(int parameter) { return checked(sqlite3_bind_null(handle_.get(), parameter)); }
 
     /// Back to before the first row; what is bound stays.
     void reset() { sqlite3_reset(handle_.get()); }
 
   private:
     friend class Database;
-    void check(int code) const;  ///< an Error for any code but SQLITE_OK
+    Statement& checked(int code);  ///< an Error for any code but SQLITE_OK
     Statement(sqlite3* database, sqlite3_stmt* handle)
         : database_(database), handle_(handle, sqlite3_finalize) {}
 

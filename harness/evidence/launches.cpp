@@ -132,24 +132,26 @@ std::optional<Interval> Launches::gpu_time_of(const Range& range) const {
     return found;
 }
 
-std::optional<RangeSelection> Launches::select(const std::string& name) const {
-    std::optional<RangeSelection> selection;
+RangeSelection Launches::select(const std::string& name) const {
+    RangeSelection selection;
+    selection.calls.resize(trace_.api_calls.size());
+    bool found = false;
     for (const Range& range : trace_.ranges) {
         if (range.name != name) continue;
-        if (!selection) selection.emplace().calls.resize(trace_.api_calls.size());
-        selection->host.push_back({range.start_ns, range.end_ns});
-        for_each_call_in(range, [&](int64_t i) { selection->calls[static_cast<std::size_t>(i)] = true; });
+        found = true;
+        selection.host.push_back({range.start_ns, range.end_ns});
+        for_each_call_in(range, [&](int64_t i) { selection.calls[static_cast<std::size_t>(i)] = true; });
         std::map<int64_t, Interval> window_of;
         for_each_in(range, [&](const Launched& l) {
             if (l.work.begin == l.work.end) return;  // widens nothing, as it holds no time
             const auto [at, is_new] = window_of.try_emplace(l.device, l.work);
             if (!is_new) at->second = hull(at->second, l.work);
         });
-        for (const auto& [device, window] : window_of) selection->windows[device].push_back(window);
+        for (const auto& [device, window] : window_of) selection.windows[device].push_back(window);
     }
-    if (!selection) return selection;
-    for (auto& [device, windows] : selection->windows) windows = merge(std::move(windows));
-    selection->host = merge(std::move(selection->host));
+    if (!found) throw Error(no_such_range(trace_, name));
+    for (auto& [device, windows] : selection.windows) windows = merge(std::move(windows));
+    selection.host = merge(std::move(selection.host));
     return selection;
 }
 
@@ -166,9 +168,8 @@ std::string no_such_range(const Trace& trace, const std::string& name) {
 }
 
 RangePart select_range(const Trace& trace, const std::string& name) {
-    std::optional<RangeSelection> selection = Launches(trace).select(name);
-    if (!selection) throw Error(no_such_range(trace, name));
-    RangePart part{{}, std::move(selection->windows), std::move(selection->host)};
+    RangeSelection selection = Launches(trace).select(name);
+    RangePart part{{}, std::move(selection.windows), std::move(selection.host)};
     part.trace.names = trace.names;
     part.trace.launch_sizes = trace.launch_sizes;
     part.trace.gpus = trace.gpus;
@@ -176,7 +177,7 @@ RangePart select_range(const Trace& trace, const std::string& name) {
         if (range.name == name) part.trace.ranges.push_back(range);
     std::vector<int64_t> place(trace.api_calls.size(), -1);  // of a call among those that are kept
     for (std::size_t i = 0; i < place.size(); ++i) {
-        if (!selection->calls[i]) continue;
+        if (!selection.calls[i]) continue;
         place[i] = std::ssize(part.trace.api_calls);
         part.trace.api_calls.push_back(trace.api_calls[i]);
     }
@@ -194,12 +195,7 @@ RangePart select_range(const Trace& trace, const std::string& name) {
 
 std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within) {
     const Launches launches(trace);
-    Intervals host;
-    if (within) {
-        const std::optional<RangeSelection> selection = launches.select(*within);
-        if (!selection) throw Error(no_such_range(trace, *within));
-        host = selection->host;
-    }
+    const Intervals host = within ? launches.select(*within).host : Intervals{};
     std::map<std::pair<std::string, std::string>, RangeUse> by_name;
     for (const Range& range : trace.ranges) {
         if (within && !contains(host, range.start_ns)) continue;

@@ -90,8 +90,8 @@ class Launches {
     /// First start to last end of the GPU work that was launched in the range; nothing if none was.
     [[nodiscard]] std::optional<Interval> gpu_time_of(const Range& range) const;
 
-    /// All ranges with this name; nothing if the trace has none.
-    [[nodiscard]] std::optional<RangeSelection> select(const std::string& name) const;
+    /// All ranges with this name. An Error lists the names that there are if none has it.
+    [[nodiscard]] RangeSelection select(const std::string& name) const;
 
   private:
     struct Launched {
@@ -117,7 +117,6 @@ struct RangePart {
     Intervals host;
 };
 
-/// An Error lists the names that there are if no range has this one.
 [[nodiscard]] RangePart select_range(const Trace& trace, const std::string& name);
 
 /// The trace's NVTX ranges by name and domain, by time on the GPU, falling. With `within`, those that begin
