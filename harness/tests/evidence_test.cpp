@@ -1,16 +1,13 @@
 #include "evidence/evidence.h"
 
 #include <doctest/doctest.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/error.h"
 #include "evidence/analysis.h"
 #include "evidence/schema.h"
 #include "evidence/tool_results.h"
 #include "made_evidence.h"
+#include "tools/recorder.h"
 
 using namespace lab;
 
@@ -161,7 +158,7 @@ TEST_CASE("evidence keeps what nsys says it lost, and no other diagnostic") {
     CHECK(answer(evidence, "SELECT COUNT(*) FROM DIAGNOSTIC_EVENT") == "1");
 }
 
-TEST_CASE("evidence stays whole where a new run cannot be written, or the disk is full") {
+TEST_CASE("evidence stays whole where a new run cannot be written") {
     const WholeRun made;
     (void)made.written();
     const std::string before = read_file(made.path), exported = read_file(kFixed);
@@ -178,22 +175,6 @@ TEST_CASE("evidence stays whole where a new run cannot be written, or the disk i
         write_file(made.in("cut.sqlite"), exported.substr(0, length));
         fails([&](RunRecord& run) { run.nsys->exported = made.in("cut.sqlite"); });
     }
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::signal(SIGXFSZ, SIG_IGN);
-        const rlimit limit{40'000, 40'000};
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-        try {
-            write_evidence(made.run, made.path);
-        } catch (const Error&) {
-            ::_exit(7);
-        }
-        ::_exit(0);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    CHECK(WEXITSTATUS(status) == 7);
-    CHECK(read_file(made.path) == before);
 }
 
 TEST_CASE("evidence: a stranger's export does nothing when it is copied") {
@@ -228,4 +209,36 @@ TEST_CASE("evidence: a label says where it is from, and whether it is live or st
     Evidence evidence = MadeEvidence().written();
     evidence.mark_stale();
     CHECK(source_label(evidence.provenance(), false).ends_with("stale: the program has changed since"));
+}
+
+TEST_CASE("recordings: nsys takes an option once, and a recording's own value is the one") {
+    Program program;
+    const auto given = [&](const char* word) {
+        const auto all = nsys_command("nsys", "r.nsys-rep", program, false);
+        CHECK(all.back() == "r.nsys-rep");
+        return std::count(all.begin(), all.end(), word);
+    };
+    program.recording.nsys_options = {"--cuda-graph-trace=graph:host-only", "--delay=2"};
+    CHECK(given("--cuda-graph-trace=node") == 0);
+    CHECK(given("--cuda-graph-trace=graph:host-only") == 1);
+    program.recording.nsys_options = {"--cuda-graph=x"};  // another option, whose name begins alike
+    CHECK(given("--cuda-graph-trace=node") == 1);
+}
+
+TEST_CASE("recordings: of a program that floods its output, the first of it is kept") {
+    MadeEvidence made;
+    const fs::path binary = made.in("program");
+    write_file(made.in("program.cu"), "int main() {}\n");
+    write_file(made.in("common/nvcc.flags"), "");
+    write_file(binary.string() + ".built", "0123 sm_90");
+    write_file(binary, "#!/bin/sh\necho first\nhead -c 70000000 /dev/zero | tr '\\0' x\nexit 1\n");
+    fs::permissions(binary, fs::perms::owner_all);
+    Program program;
+    program.file = "program.cu";
+    program.traced = false;
+    made.run = record_program(Workspace(made.folder.path()), program, binary, {made.in("run.nsys-rep")},
+                              [](const std::string&) {});
+    CHECK(made.run.exit_code == 1);
+    CHECK(made.run.out.starts_with("first\n"));
+    CHECK(made.written().exit_code() == 1);  // SQLite takes less of one value where a file is read
 }

@@ -79,15 +79,14 @@ TEST_CASE("launches: ranges of random traces hold what a search through every ca
             REQUIRE(launches.gpu_time_of(one) == expected);
             with_work += expected.has_value();
         }
-        for (const std::string name : {"a", "b"}) {
+        std::set<std::string> names;
+        for (const Range& one : trace.ranges) names.insert(one.name);
+        for (const std::string& name : names) {
             std::vector<ApiCall> calls;
             for (const ApiCall& call : trace.api_calls)
                 if (std::any_of(trace.ranges.begin(), trace.ranges.end(),
                                 [&](const Range& r) { return r.name == name && is_inside(r, call); }))
                     calls.push_back(call);
-            if (std::none_of(trace.ranges.begin(), trace.ranges.end(),
-                             [&](const Range& r) { return r.name == name; }))
-                continue;
             ++selections;
             const RangePart part = select_range(trace, name);
             REQUIRE(part.trace.api_calls.size() == calls.size());
@@ -123,13 +122,9 @@ TEST_CASE("launches: each range of a name has its own window on each GPU") {
     CHECK(part.host == Intervals{{10, 20}, {30, 40}, {50, 60}});
     CHECK(part.trace.ranges.size() == 3);
     CHECK(select_range(trace, "other").windows.empty());
-}
-
-TEST_CASE("launches: an unknown range is an error that lists the known ones") {
-    Trace trace;
-    CHECK_THROWS_WITH_AS((void)select_range(trace, "a"), doctest::Contains("it has none at all"), Error);
-    trace.ranges = {range(0, 1, "one"), range(1, 2, "two\x1b"), range(2, 3, "one")};
-    CHECK_THROWS_WITH_AS((void)select_range(trace, "three"), doctest::Contains("it has 'one', 'two'"), Error);
+    CHECK_THROWS_WITH_AS((void)select_range(trace, "two"), doctest::Contains("it has 'step', 'other'"),
+                         Error);
+    CHECK_THROWS_WITH_AS((void)select_range({}, "a"), doctest::Contains("it has none at all"), Error);
 }
 
 TEST_CASE("launches: ranges are summed by name and domain") {

@@ -152,7 +152,7 @@ void on_all_exports(const Check& check) {
     }
     check(Export(fill_with_the_rare, 7));
     RandomTrace random(31);
-    for (int round = 0; round < 25; ++round) {
+    for (int round = 0; round < 60; ++round) {
         Trace trace = random.make();
         std::erase_if(trace.kernels, [](const Kernel& k) { return k.end_ns == k.start_ns; });
         std::erase_if(trace.copies, [](const Copy& c) { return c.end_ns == c.start_ns; });

@@ -25,15 +25,6 @@ TEST_CASE("columns are as wide as their widest cell") {
           "  wall time  12.5 µs\n");
 }
 
-TEST_CASE("a row that is too short is filled, one that is too long is cut") {
-    Table table({"a", "b"});
-    CHECK(table.empty());
-    table.add({"1"});
-    table.add({"1", "2", "3"});
-    CHECK_FALSE(table.empty());
-    CHECK(table.markdown() == "| a | b |\n| --- | --- |\n| 1 |  |\n| 1 | 2 |\n");
-}
-
 TEST_CASE("Markdown keeps the alignment and its own bars") {
     CHECK(measured().markdown() ==
           "| finding | value |\n"
