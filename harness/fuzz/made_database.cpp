@@ -1,5 +1,3 @@
-#include "fuzz/made_database.h"
-
 #include <array>
 #include <cstdint>
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "core/text.h"
 #include "evidence/database.h"
+#include "fuzz/targets.h"
 
 namespace lab::fuzz {
 

@@ -7,7 +7,6 @@
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
 #include "evidence/schema.h"
-#include "fuzz/made_database.h"
 #include "fuzz/targets.h"
 #include "tools/evidence_writer.h"
 

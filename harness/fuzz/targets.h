@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 
@@ -20,6 +21,13 @@ void ncu_csv(std::string_view bytes);
 
 /// What compute-sanitizer printed.
 void sanitizer_output(std::string_view bytes);
+
+/// Makes a database whose tables are those of an nsys export, which must not exist, from any bytes. Equal
+/// bytes make equal databases. What the bytes say, in this order: the tables and columns that are there, then
+/// rows, each a table and one byte for every cell. Most values of that byte are what such a column holds (a
+/// time after the last one, a known string, a real process); the highest are what it should never hold: NULL,
+/// text, blobs, numbers at the end of their range.
+void make_database(std::string_view bytes, const std::filesystem::path& path);
 
 struct Target {
     const char* name;

@@ -66,9 +66,7 @@ TEST_CASE("a wrong statement is an error that says what is wrong") {
     const Database database = file.open();
     CHECK_THROWS_WITH_AS((void)database.prepare("SELECT c FROM t"), doctest::Contains("no such column: c"),
                          Error);
-    CHECK_THROWS_WITH_AS((void)database.prepare("SELEC"), doctest::Contains("syntax error"), Error);
     CHECK_THROWS_WITH_AS((void)database.prepare(""), doctest::Contains("no SQL statement"), Error);
-    CHECK_THROWS_AS((void)database.prepare("-- nothing\n"), Error);
     CHECK_THROWS_AS(database.execute("SELECT * FROM nowhere"), Error);
 }
 

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "core/error.h"
 #include "evidence/analysis.h"
 #include "hand_made_export.h"
@@ -51,41 +53,30 @@ TEST_CASE("reader: every field of every record") {
             "CREATE TABLE TARGET_INFO_GPU (id, name); INSERT INTO TARGET_INFO_GPU VALUES (1, 'H200')");
     });
     REQUIRE(trace.kernels.size() == 2);
-    const Kernel& k = trace.kernels[0];
-    CHECK(k.start_ns == 10);
-    CHECK(k.end_ns == 20);
-    CHECK(k.stream == 7);
-    CHECK(k.device == 1);
-    CHECK(k.correlation == 3);
-    CHECK(k.call == 0);
+    const Kernel &k = trace.kernels[0], &graph = trace.kernels[1];
+    CHECK(std::tuple(k.start_ns, k.end_ns, k.stream, k.device, k.correlation, k.call, k.size) ==
+          std::tuple(10, 20, 7, 1, 3, 0, 0));
     CHECK(k.process == Made::global_process(2));
     CHECK(trace.name_of(k.name) == "add");
     CHECK(trace.launch_sizes == std::vector<LaunchSize>{{{2, 1, 1}, {256, 1, 1}}});
-    CHECK(k.size == 0);
-    const Kernel& graph = trace.kernels[1];
     CHECK(trace.name_of(graph.name) == "CUDA graph as a whole");
-    CHECK(graph.end_ns - graph.start_ns == 20);
-    CHECK(graph.stream == 9);
-    CHECK(graph.size == -1);
+    CHECK(std::tuple(graph.start_ns, graph.end_ns, graph.stream, graph.size) == std::tuple(50, 70, 9, -1));
 
     REQUIRE(trace.copies.size() == 2);
-    CHECK(trace.copies[0].direction == Direction::set);
-    CHECK(trace.copies[0].bytes == 64);
-    CHECK(trace.copies[0].from.empty());
-    CHECK(trace.copies[1].direction == Direction::device_to_host);
-    CHECK(trace.copies[1].from == "device");
-    CHECK(trace.copies[1].to == "pageable");
-    CHECK(trace.copies[1].bytes == 500);
-    CHECK(trace.copies[1].call == -1);
+    const Copy &set = trace.copies[0], &copy = trace.copies[1];
+    CHECK(std::tuple(set.direction, set.bytes, set.from, set.to) ==
+          std::tuple(Direction::set, 64, "", "device"));
+    CHECK(std::tuple(copy.direction, copy.bytes, copy.from, copy.to, copy.call) ==
+          std::tuple(Direction::device_to_host, 500, "device", "pageable", -1));
 
     REQUIRE(trace.api_calls.size() == 1);
     CHECK(trace.name_of(trace.api_calls[0].name) == "cudaLaunchKernel");
     CHECK(trace.api_calls[0].thread == Made::global_thread(2, 6));
     CHECK(trace.api_calls[0].result == 98);
     REQUIRE(trace.ranges.size() == 1);
-    CHECK(trace.ranges[0].name == "phase");
-    CHECK(trace.ranges[0].domain == "library");
-    CHECK_FALSE(trace.ranges[0].crosses_threads);
+    const Range& range = trace.ranges[0];
+    CHECK(std::tuple(range.name, range.domain, range.crosses_threads) ==
+          std::tuple("phase", "library", false));
     CHECK(trace.gpus[0].name == "H200");
 }
 
