@@ -150,18 +150,18 @@ pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
 
 constexpr std::size_t kMostOutput = std::size_t{64} << 20;
 
-/// Appends what is there to read; false at the end of the stream.
+/// Appends available output; false at the end of the stream.
 bool drain(int fd, std::string& into) {
     std::array<char, 65536> buffer;
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    // What floods its output is read on, so that it does not block, but not kept.
+    // Output beyond the limit is read and dropped, so that the program does not block.
     if (got > 0 && into.size() < kMostOutput) into.append(buffer.data(), static_cast<std::size_t>(got));
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/// Kills a process and all that it started, in whatever process group: nsys puts the program it profiles into
-/// one of its own. Each is stopped first, so that it neither starts another nor goes on where its child has
-/// ended.
+/// Kills a process and its descendants, in all their process groups: nsys puts the program it profiles into a
+/// group of its own. Each is stopped first, so that it neither starts another nor goes on when its child
+/// ends.
 void kill_tree(pid_t pid) {
     ::kill(pid, SIGSTOP);
     std::error_code ignored;

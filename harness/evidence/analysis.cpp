@@ -58,8 +58,8 @@ std::vector<GpuWork> all_work(const Trace& trace, int64_t device) {
     return work;
 }
 
-/// Walks the work in time order; whatever lies between the last end so far and the next start is a gap. Only
-/// the part of a gap inside the windows counts.
+/// Walks the work in time order. A gap lies between the last end so far and the next start; it counts if it
+/// lies inside a window.
 IdleByCause idle_by_cause(const std::vector<GpuWork>& work, const std::vector<ApiCall>& calls,
                           const Intervals& windows) {
     IdleByCause idle;

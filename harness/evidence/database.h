@@ -42,7 +42,7 @@ class Statement {
     Statement& bind(int parameter, std::string_view value);
     Statement& bind_null(int parameter) { return checked(sqlite3_bind_null(handle_.get(), parameter)); }
 
-    /// Back to before the first row; what is bound stays.
+    /// Goes back to before the first row. Bound values stay.
     void reset() { sqlite3_reset(handle_.get()); }
 
   private:
@@ -58,14 +58,14 @@ class Statement {
 /// An open file of SQLite.
 class Database {
   public:
-    /// Opens a file that may come from anybody: read-only, its schema untrusted, its views and triggers off,
+    /// Opens a file that need not be trusted: read-only, its schema untrusted, its views and triggers off,
     /// no extension, no attached file. An Error says whether it is missing, damaged or no SQLite file.
     [[nodiscard]] static Database open_untrusted(const std::filesystem::path& path);
 
     /// A new, empty file to write evidence into; it must not exist.
     [[nodiscard]] static Database create(const std::filesystem::path& path);
 
-    /// Makes a file that may come from anybody readable as schema `source`, until DETACH.
+    /// Makes a file that need not be trusted readable as schema `source`, until DETACH.
     void attach_untrusted(const std::filesystem::path& path) const;
 
     /// The first statement of `sql`.
@@ -92,8 +92,8 @@ class Database {
     std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
 };
 
-/// Bytes of memory that may be spent on a file that may come from anybody. A small file can name one long
-/// text a million times; this is plenty for any real capture, and grows with the file.
+/// Bytes of memory that may be spent on an untrusted file. A small one can name a long text a million times.
+/// This is plenty for any real capture, and grows with the file.
 [[nodiscard]] int64_t fair_memory_for(const std::filesystem::path& path);
 
 /// A value as text: what a person reads in a table.

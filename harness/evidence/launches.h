@@ -1,5 +1,5 @@
-// Which call launched a piece of GPU work, and what belongs to an NVTX range. Both are decided here and
-// nowhere else: SQL, the analysis and the pictures all ask this file.
+// Which call launched a piece of GPU work, and what belongs to an NVTX range. SQL, the analysis and the
+// pictures all ask this file.
 //
 // Work belongs to a range if the call that launched it began while the host was in that range, on the
 // range's own thread (a start/end range belongs to every thread of its process). On the GPU a range lasts
@@ -21,7 +21,7 @@ namespace lab {
 /// Work in the body of a conditional node, and in graphs that the GPU launched itself, carries no correlation
 /// id. It belongs to the only graph launch that can have been on its way: one made before the work began, and
 /// not yet waited for (by a wait for the whole GPU) by then. With two candidates, or with several contexts,
-/// nothing is certain and the work belongs to none.
+/// the launch stays unknown.
 class GraphAttribution {
   public:
     /// Reads the calls of an export through its view `all_api_calls`.

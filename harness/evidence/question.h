@@ -31,7 +31,7 @@ struct Query {
 };
 
 /// What SQL needs, by the tables and views that it reads: it is prepared on an empty evidence file. An Error
-/// has SQLite's words for what is wrong with it.
+/// says in SQLite's words what is wrong with it.
 [[nodiscard]] Needs needs_of_sql(const std::string& sql);
 
 /// The answer to a question: a number or a text, or the reason why there is none.

@@ -103,14 +103,15 @@ WITH k AS (SELECT name, stream, duration, grid_x, grid_y, grid_z, block_x, block
            UNION ALL SELECT 'CUDA graph as a whole', stream, duration, 0, 0, 0, 0, 0, 0 FROM graph_runs),
      c AS (SELECT direction, from_kind, to_kind, bytes, duration, stream FROM copies
            UNION ALL SELECT 'set', '', to_kind, bytes, duration, stream FROM sets)
-SELECT format('stream %d %d %d', stream, SUM(k), SUM(1 - k))
+SELECT printf('stream %d %d %d', stream, SUM(k), SUM(1 - k))
 FROM (SELECT stream, 1 AS k FROM k UNION ALL SELECT stream, 0 FROM c) GROUP BY stream
-UNION ALL SELECT format('%s %d %d %d %d', name, COUNT(*), SUM(duration), MIN(duration), MAX(duration)) FROM k GROUP BY name
-UNION ALL SELECT format('%s %d,%d %d', name, grid_x, block_x, SUM(duration)) FROM k WHERE grid_x > 0
+UNION ALL SELECT printf('%s %d %d %d %d', name, COUNT(*), SUM(duration), MIN(duration), MAX(duration))
+FROM k GROUP BY name
+UNION ALL SELECT printf('%s %d,%d %d', name, grid_x, block_x, SUM(duration)) FROM k WHERE grid_x > 0
 GROUP BY name, grid_x, grid_y, grid_z, block_x, block_y, block_z
-UNION ALL SELECT format('%s %s-%s %d %d %d', direction, from_kind, to_kind, COUNT(*), SUM(bytes), SUM(duration)) FROM c
-GROUP BY direction, from_kind, to_kind
-UNION ALL SELECT format('%s %d %d %d %d', name, COUNT(*), SUM(result <> 0), SUM(duration), MAX(duration))
+UNION ALL SELECT printf('%s %s-%s %d %d %d', direction, from_kind, to_kind, COUNT(*), SUM(bytes), SUM(duration))
+FROM c GROUP BY direction, from_kind, to_kind
+UNION ALL SELECT printf('%s %d %d %d %d', name, COUNT(*), SUM(result <> 0), SUM(duration), MAX(duration))
 FROM api_calls GROUP BY name)");
          row.next();)
         lines.insert(row.text(0));
