@@ -109,7 +109,7 @@ void breakdown(const Trace& trace, const WindowsOfGpu* windows, Analysis& a) {
     a.d2h_ns = total(down);
     a.h2d_hidden_ns = total(intersect(up, compute));
     a.d2h_hidden_ns = total(intersect(down, compute));
-    a.concurrent_ns = total(covered_at_least(kernels, 2));
+    a.concurrent_ns = total(overlaps(kernels));
     a.idle = idle_by_cause(all_work(trace, a.device), trace.api_calls, span);
 }
 

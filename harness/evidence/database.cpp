@@ -34,7 +34,7 @@ constexpr const char* kInMemory = ":memory:";  ///< a database without a file
                             path.string()),
                 kFindingFailed);
         default:
-            throw Error((path == kInMemory ? "" : path.string() + ": ") + printable(reason));
+            throw Error((path.empty() || path == kInMemory ? "" : path.string() + ": ") + printable(reason));
     }
 }
 
@@ -85,8 +85,9 @@ bool Statement::next() {
 
 Statement& Statement::checked(int code) {
     if (code == SQLITE_OK) return *this;
-    const char* name = sqlite3_db_filename(database_, "main");
-    fail(database_, name ? name : "");
+    sqlite3* const database = sqlite3_db_handle(handle_.get());
+    const char* const name = sqlite3_db_filename(database, "main");
+    fail(database, name ? name : "");
 }
 
 std::string Statement::text(int column) const {
@@ -167,7 +168,7 @@ Statement Database::prepare(std::string_view sql) const {
     if (sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr) != SQLITE_OK)
         fail(handle(), path_);
     if (!raw) throw Error("there is no SQL statement to run");
-    return Statement(handle(), raw);
+    return Statement(raw);
 }
 
 void Database::execute(const std::string& sql) const {

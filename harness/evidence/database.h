@@ -48,10 +48,8 @@ class Statement {
   private:
     friend class Database;
     Statement& checked(int code);  ///< an Error for any code but SQLITE_OK
-    Statement(sqlite3* database, sqlite3_stmt* handle)
-        : database_(database), handle_(handle, sqlite3_finalize) {}
+    explicit Statement(sqlite3_stmt* handle) : handle_(handle, sqlite3_finalize) {}
 
-    sqlite3* database_;
     std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> handle_;
 };
 
