@@ -25,8 +25,7 @@ TEST_CASE("in one stream nothing overlaps; in four, copies hide behind kernels")
     CHECK(four.copy_only_ns < one.copy_only_ns);
 }
 
-TEST_CASE(
-    "streams make no kernel faster: the gain is the overlap, and with one repetition there is hardly any") {
+TEST_CASE("streams make no kernel faster: the gain is overlap, and one repetition has hardly any") {
     const double gain = ch05.value("buggy", "alone_ms") / ch05.value("fixed", "alone_ms");
     const double gain_once = ch05.value("buggy", "once_ms") / ch05.value("fixed", "once_ms");
     CHECK(ch05.value("fixed", "kernels_added_up_ms") >= ch05.value("buggy", "kernels_added_up_ms"));

@@ -1,20 +1,40 @@
-// What ch06 claims, asserted on the evidence that is committed beside it.
-#include <doctest/doctest.h>
+// What ch06 claims, on the evidence that is recorded beside it.
+#include "recorded_chapter.h"
 
-#include "chapter_checks.h"
-
-TEST_CASE("every finding of the pair holds, on both sides") {
-    lab::check_pair("ch06_graphs");
+namespace {
+const lab::RecordedChapter ch06("ch06_graphs");
 }
 
-TEST_CASE("starters fail as stated, solutions pass, wrong answers are rejected") {
-    lab::check_exercises("ch06_graphs");
+TEST_CASE("every claim of the chapter holds") {
+    ch06.check_claims();
 }
 
-TEST_CASE("every question has an answer in the evidence") {
-    lab::check_quiz("ch06_graphs");
+TEST_CASE("launches set the pace: each outlasts its kernel, so five streams never run two at once") {
+    CHECK(ch06.value("buggy", "launch_call_us") > 2 * ch06.value("buggy", "kernel_us"));
+    CHECK(ch06.analysis("buggy", "step").concurrent_ns == 0);
+    CHECK(ch06.value("buggy", "submit_alone_ms") > 0.9 * ch06.value("buggy", "step_alone_ms"));
+    CHECK(ch06.value("fixed", "submit_alone_ms") < 0.1 * ch06.value("fixed", "step_alone_ms"));
 }
 
-TEST_CASE("the two programs of a case differ only where the lesson is") {
-    lab::check_small_diffs("ch06_graphs");
+TEST_CASE("with a graph, the chain of a ring sets the pace; without one, the number of kernels does") {
+    const double one = ch06.value("fixed", "one_ring_ms"), five = ch06.value("fixed", "step_alone_ms"),
+                 ten = ch06.value("fixed", "ten_rings_ms");
+    CHECK(five < one / 2);
+    CHECK(ten < five);
+    CHECK(5 * five > 1.1 * one);  // a tick takes longer beside others
+    CHECK(10 * ten > 1.1 * 5 * five);
+    CHECK(ch06.value("buggy", "one_ring_ms") < 1.3 * ch06.value("buggy", "ten_rings_ms"));
+}
+
+TEST_CASE("a tool slows a graph that it records node by node most of all") {
+    const double alone = ch06.value("fixed", "step_alone_ms");
+    CHECK(ch06.value("fixed", "step_whole_ms") > 1.3 * alone);
+    CHECK(ch06.value("fixed", "step_traced_ms") > 1.5 * ch06.value("fixed", "step_whole_ms"));
+    CHECK(ch06.value("buggy", "step_traced_ms") < 1.1 * ch06.value("buggy", "step_whole_ms"));
+}
+
+TEST_CASE("a graph shortens the way from one kernel to the next, and few graphs compute more rows") {
+    CHECK(ch06.value("capture_attention.starter", "between_kernels_us") >
+          3 * ch06.value("capture_attention.solution", "between_kernels_us"));
+    CHECK(ch06.value("graph_cache.solution", "rows") > ch06.value("graph_cache.starter", "rows"));
 }

@@ -19,7 +19,8 @@
 // - answers: checked in one launch more of the shape that was measured, after what the others wrote is
 //   cleared; those of the link, after its last copies.
 //
-// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch07_roofline/ceilings.cu -o ceilings -lcublasLt
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../.. ceilings.cu -o ceilings -lcublasLt
+//          (in this folder)
 // look:    ncu --nvtx --nvtx-include "counted/" --metrics dram__bytes.sum ./ceilings
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -29,9 +30,9 @@
 #include <string>
 #include <vector>
 
-#include "ch07_roofline/roofs_compute.cuh"
-#include "ch07_roofline/roofs_measure.cuh"
-#include "ch07_roofline/roofs_memory.cuh"
+#include "ch07_roofline/ceilings/roofs_compute.cuh"
+#include "ch07_roofline/ceilings/roofs_measure.cuh"
+#include "ch07_roofline/ceilings/roofs_memory.cuh"
 #include "common/check.cuh"
 #include "common/nvtx.hpp"
 #include "common/options.hpp"

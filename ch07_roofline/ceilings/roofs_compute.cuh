@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "ch07_roofline/roofs_measure.cuh"
+#include "ch07_roofline/ceilings/roofs_measure.cuh"
 
 constexpr int kChains = 8,
               kPauseMs = 50;  // a rest in which a GPU at its power limit recovers, at least most of the way

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "ch07_roofline/roofs_measure.cuh"
+#include "ch07_roofline/ceilings/roofs_measure.cuh"
 
 constexpr int kMostLoads = 8;
 constexpr size_t kTileBytes = kThreads * kMostLoads * sizeof(uint4);  // arrays are whole tiles

@@ -93,9 +93,13 @@ class FindingReader {
                                           : Expectation::parse("== 0")));
         for (TomlReader& block : toml.tables("finding")) {
             const std::string id = block.text("id");
-            add(block, id, asserted(block));
+            const std::vector<std::string> each = block.texts_or_none("each");
+            add_each(block, each, id, asserted(block));
         }
-        for (auto& [id, block] : toml.named_tables("shown")) add(block, id, shown(block));
+        for (auto& [id, block] : toml.named_tables("shown")) {
+            const std::vector<std::string> each = block.texts_or_none("each");
+            add_each(block, each, id, shown(block));
+        }
         return std::move(findings_);
     }
 
@@ -106,6 +110,25 @@ class FindingReader {
         if (std::any_of(findings_.begin(), findings_.end(), [&](const Finding& f) { return f.id == id; }))
             block.fail(fmt::format("a second finding is called '{}'", id));
         findings_.push_back(std::move(finding));
+    }
+
+    /// With `each = ["a", "b"]` a block is a finding for each of these names, which replaces {} in its id,
+    /// sentence, range and SQL.
+    void add_each(const TomlReader& block, const std::vector<std::string>& each, const std::string& id,
+                  const Finding& finding) {
+        if (each.empty()) return add(block, id, finding);
+        for (const std::string& name : each) {
+            Finding one = finding;
+            one.says = replaced(one.says, name), one.query.sql = replaced(one.query.sql, name);
+            if (one.query.range) one.query.range = replaced(*one.query.range, name);
+            add(block, replaced(id, name), std::move(one));
+        }
+    }
+
+    static std::string replaced(std::string text, const std::string& name) {
+        for (auto at = text.find("{}"); at != std::string::npos; at = text.find("{}", at + name.size()))
+            text.replace(at, 2, name);
+        return text;
     }
 
     /// Every program's own check counts as a finding, first of all: a fast wrong answer is no answer.

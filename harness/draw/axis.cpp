@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace lab {
 
@@ -15,28 +16,19 @@ int64_t round_step(int64_t span_ns, int at_most) {
             if (factor * power >= smallest) return factor * power;
 }
 
-struct Unit {
-    int64_t ns;
-    const char* name;
-};
-
-/// The unit of the whole axis: the largest that the span holds at least once.
-Unit unit_of(int64_t span_ns) {
-    constexpr Unit kUnits[] = {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "µs"}};
-    for (const Unit& unit : kUnits)
-        if (span_ns >= unit.ns) return unit;
-    return {1, "ns"};
-}
-
 }  // namespace
 
 std::vector<Tick> axis_ticks(int64_t span_ns, int at_most, int64_t from_ns) {
     if (span_ns <= 0) return {{0, "0"}};
     const int64_t step = round_step(span_ns, std::max(1, at_most));
-    const Unit unit = unit_of(from_ns + span_ns);
+    // The unit of the whole axis is the largest that its end holds at least once.
+    constexpr std::pair<int64_t, const char*> kUnits[] = {
+        {1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "µs"}, {1, "ns"}};
+    const auto& [unit_ns, unit] = *std::find_if(std::begin(kUnits), std::end(kUnits) - 1,
+                                                [&](auto u) { return from_ns + span_ns >= u.first; });
     const auto label = [&](int64_t ns) {
         if (ns == 0) return std::string("0");
-        return fmt::format("{:.12g} {}", static_cast<double>(ns) / static_cast<double>(unit.ns), unit.name);
+        return fmt::format("{:.12g} {}", static_cast<double>(ns) / static_cast<double>(unit_ns), unit);
     };
     std::vector<Tick> ticks;
     for (int64_t i = (from_ns + step - 1) / step; i <= (from_ns + span_ns) / step; ++i)

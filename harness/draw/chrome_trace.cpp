@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <variant>
 
 #include "draw/rows.h"
@@ -24,7 +23,7 @@ struct Track {
     int process = 0, thread = 0;
 };
 
-/// A record of the trace; its times, for the sake of speed, are here as well.
+/// A record of the trace, with its times.
 struct Event {
     int64_t begin_ns = 0, end_ns = 0;
     std::variant<const Kernel*, const Copy*, const ApiCall*, const Range*> record;
@@ -37,7 +36,7 @@ class Writer {
 
     void write() {
         constexpr int64_t kNoThread = -1;
-        // Is it a GPU, which device or host process, of which process, which stream or thread
+        // Rows by: is it a GPU, device or host process, process, stream or thread.
         std::map<std::tuple<bool, int64_t, int64_t, int64_t>, std::vector<Event>> rows;
         std::set<int64_t> launching;
         const auto add = [&](bool is_gpu, int64_t owner, int64_t number, const auto& record) {
@@ -60,14 +59,11 @@ class Writer {
             const int id = static_cast<int>(owners.size());
             const std::string host = std::to_string(process_number(process));
             if (is_new) put_name("process", {id, 0}, is_gpu ? gpu_name(owner) : "host process " + host);
-            if (is_gpu)
-                write_row(events,
-                          fmt::format("stream {}{}", number, launching.size() < 2 ? "" : " of " + host), id,
-                          lanes_apart);
-            else
-                write_row(events,
-                          number == kNoThread ? "NVTX ranges across threads" : thread_name(process, number),
-                          id, lanes_nested);
+            const std::string stream =
+                fmt::format("stream {}{}", number, launching.size() < 2 ? "" : " of " + host);
+            const std::string thread =
+                number == kNoThread ? "NVTX ranges across threads" : thread_name(process, number);
+            write_row(events, is_gpu ? stream : thread, id, is_gpu ? lanes_apart : lanes_nested);
         }
         out_ << "\n]}\n";
     }
@@ -87,10 +83,10 @@ class Writer {
     }
 
     /// Names a track and gives it its place among the others.
-    void put_name(const std::string& of, Track track, const std::string& name) {
+    void put_name(const std::string& kind, Track track, const std::string& name) {
         const int place = track.thread == 0 ? track.process : track.thread;
-        put({{"ph", "M"}, {"name", of + "_name"}, {"args", {{"name", name}}}}, track);
-        put({{"ph", "M"}, {"name", of + "_sort_index"}, {"args", {{"sort_index", place}}}}, track);
+        put({{"ph", "M"}, {"name", kind + "_name"}, {"args", {{"name", name}}}}, track);
+        put({{"ph", "M"}, {"name", kind + "_sort_index"}, {"args", {{"sort_index", place}}}}, track);
     }
 
     /// The events of a row; those that do not fit beside each other on one thread are spread over several.
@@ -103,14 +99,10 @@ class Writer {
             put_name("thread", {process, thread},
                      thread == first ? name : fmt::format("{} ({})", name, thread - first + 1));
         for (std::size_t i = 0; i < events.size(); ++i)
-            std::visit(
-                [&](const auto* record) {
-                    put_event(*record, {process, first + lanes[i]});
-                },
-                events[i].record);
+            std::visit([&](const auto* r) { put_event(*r, {process, first + lanes[i]}); }, events[i].record);
     }
 
-    /// The format's unit.
+    /// In µs, the unit of the format.
     [[nodiscard]] static double us(int64_t ns) { return static_cast<double>(ns) / 1000; }
 
     void put_box(const char* category, const std::string& name, const auto& record, Json args, Track track) {

@@ -12,12 +12,18 @@ namespace lab {
 /// What is drawn as one rectangle: a box, or several thin ones.
 struct Mark {
     int64_t begin_ns = 0, end_ns = 0;
-    int paint = 0;
-    int64_t boxes = 1;
+    Paint paint{};
+    int64_t boxes = 0;
     int64_t boxes_ns = 0;        ///< time in these boxes
     double coverage = 1;         ///< share of begin to end in which anything in this lane ran, in quarters
     const Box* first = nullptr;  ///< the box, or the first of several
     bool one_name = true;        ///< are they all of the same name?
+
+    Mark() = default;
+    explicit Mark(const Box& box);
+
+    /// Takes in the boxes of the mark that comes next.
+    void add(const Mark& next);
 };
 
 /// The marks for the boxes of one lane, which come in time order and do not overlap, in the order in which to

@@ -14,20 +14,19 @@ namespace lab {
 
 /// How a paint looks.
 struct Look {
-    const char* fill;   ///< SVG colour
-    const char* ink;    ///< SVG colour of text on it
-    int terminal;       ///< colour of the 256-colour palette
-    double height;      ///< share of the lane that a box fills
-    const char* glyph;  ///< in a terminal, where most of the cell is covered
-    const char* says;   ///< in a legend; empty for kernels, which have names
+    const char* fill;     ///< SVG colour
+    const char* ink;      ///< SVG colour of text on it
+    int terminal;         ///< colour of the 256-colour palette
+    double height;        ///< share of the lane that a box fills
+    const char* glyph;    ///< in a terminal, where most of the cell is covered
+    const char* meaning;  ///< in a legend; empty for kernels, which have names
 };
 
-/// The look of a Paint.
-[[nodiscard]] const Look& look_of(int paint);
+[[nodiscard]] const Look& look_of(Paint paint);
 
 /// A paint and what it stands for.
 struct LegendEntry {
-    int paint = 0;
+    Paint paint{};
     std::string text;
 };
 

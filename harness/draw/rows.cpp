@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <functional>
-#include <queue>
+#include <set>
+#include <utility>
 
 namespace lab {
 
@@ -17,18 +17,16 @@ std::string thread_name(int64_t process, int64_t thread) {
 }
 
 std::vector<int> lanes_apart(const Intervals& in_order) {
-    std::priority_queue<std::pair<int64_t, int>, std::vector<std::pair<int64_t, int>>, std::greater<>>
-        busy_until;                                                   // end, lane; the earliest end first
-    std::priority_queue<int, std::vector<int>, std::greater<>> free;  // the lowest first
+    std::set<std::pair<int64_t, int>> busy;  // end, lane
+    std::set<int> free;
     std::vector<int> lanes;
-    int count = 0;
     for (const Interval& i : in_order) {
-        for (; !busy_until.empty() && busy_until.top().first <= i.begin; busy_until.pop())
-            free.push(busy_until.top().second);
-        if (free.empty()) free.push(count++);
-        lanes.push_back(free.top());
-        busy_until.emplace(std::max(i.begin, i.end), free.top());
-        free.pop();
+        for (; !busy.empty() && busy.begin()->first <= i.begin; busy.erase(busy.begin()))
+            free.insert(busy.begin()->second);
+        if (free.empty()) free.insert(static_cast<int>(busy.size()));  // a new lane, behind the others
+        lanes.push_back(*free.begin());
+        busy.emplace(std::max(i.begin, i.end), *free.begin());
+        free.erase(free.begin());
     }
     return lanes;
 }

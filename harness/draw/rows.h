@@ -1,5 +1,4 @@
-// The rows of pictures and of the Chrome trace: what those of the host are called, and which boxes share a
-// lane.
+// The rows of pictures and of the Chrome trace: names of the host's rows, and which boxes share a lane.
 #pragma once
 
 #include <algorithm>

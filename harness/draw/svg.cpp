@@ -3,130 +3,302 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/text.h"
 #include "draw/axis.h"
+#include "draw/marks.h"
 #include "draw/palette.h"
 #include "draw/svg_page.h"
-#include "draw/svg_rows.h"
 
 namespace lab {
 
 namespace {
 
+constexpr double kPlotLeft = 228;  ///< px; where a timeline begins, with the names of its rows to the left
 constexpr double kDurationFont = 13, kHeader = 42, kBetween = 22, kLegendLine = 20;
+
+constexpr double kThinPx = 0.6;    ///< a box narrower than this is drawn together with its like
+constexpr double kStripePx = 3;    ///< narrower ones are stripes: too fine to point at
+constexpr double kSeenPalePx = 8;  ///< a narrower one is not seen to be pale
+constexpr double kIdlePx = 12, kIdleGapPx = 4, kRowGapPx = 4, kBoxFontPx = 10.5;
+constexpr int kMostLanes = 8;  ///< of one row; a figure that shows more is a wall
 
 constexpr const char* kIdlePattern = R"svg(<defs><pattern id="idle" width="5" height="5" )svg"
                                      R"svg(patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
 <rect width="5" height="5" fill="#efd6d6"/><rect width="1.6" height="5" fill="#8b5a5a"/></pattern></defs>
 )svg";
 
+int lanes_drawn(const TimelineRow& row) {
+    return std::min(row.lanes, kMostLanes);
+}
+double lane_px(const TimelineRow& row) {
+    return row.lanes == 1 ? 20 : 14;
+}
+double row_px(const TimelineRow& row) {
+    return lanes_drawn(row) * lane_px(row);
+}
+
+/// Pixels that the rows of a timeline take, the strip of idle time at the bottom included.
+double rows_height(const Timeline& timeline) {
+    double height = kIdleGapPx + kIdlePx;
+    for (const TimelineRow& row : timeline.rows) height += row_px(row) + kRowGapPx;
+    return height;
+}
+
+/// The attribute of boxes that are drawn as one, by the share of its time in which one of them ran, 0 to 1.
+std::string opacity_attribute(double coverage) {
+    return coverage < 1 ? fmt::format(" opacity=\"{}\"", 0.25 + 0.75 * coverage) : "";
+}
+
+/// The rows of one timeline.
+class Rows {
+  public:
+    Rows(SvgPage& page, const Timeline& timeline, double px_per_ns)
+        : page_(page), timeline_(timeline), px_per_ns_(px_per_ns) {}
+
+    /// Draws the rows below `top_px`. Returns the first paint in which boxes were drawn as one, and pale for
+    /// the gaps between them, if there is one: what a legend has to explain.
+    std::optional<Paint> draw(double top_px) {
+        for (const TimelineRow& row : timeline_.rows) {
+            draw_row(row, top_px);
+            top_px += row_px(row) + kRowGapPx;
+        }
+        draw_idle(top_px + kIdleGapPx);
+        return pale_;
+    }
+
+  private:
+    /// From the plot's left edge.
+    [[nodiscard]] double x_of(const Mark& mark) const {
+        return (mark.begin_ns - timeline_.begin_ns) * px_per_ns_;
+    }
+    [[nodiscard]] double width_of(const Mark& mark) const {
+        return (mark.end_ns - mark.begin_ns) * px_per_ns_;
+    }
+    [[nodiscard]] double drawn_width_of(const Mark& mark) const { return std::max(width_of(mark), kThinPx); }
+
+    void draw_label(double middle_px, const std::string& name, const std::string& short_name) {
+        constexpr double kRoom = kPlotLeft - kPageMargin - 8;
+        const std::string& text = text_px(name, kNoteFont) <= kRoom ? name : short_name;
+        page_.put("<text class=\"ink\" x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"#1f2328\">{}</text>\n",
+                  px(kPageMargin), px(middle_px + 4), kNoteFont, xml_text(fit_px(text, kNoteFont, kRoom)));
+    }
+
+    /// The names of boxes that are wide enough for them.
+    void draw_names(const std::vector<Mark>& marks, double middle_px) {
+        for (const Mark& mark : marks) {
+            const double width = width_of(mark);
+            if (mark.paint == Paint::idle || mark.boxes > 1 ||
+                text_px(mark.first->name, kBoxFontPx) + 8 > width)
+                continue;
+            page_.put(
+                "<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"middle\" "
+                "pointer-events=\"none\">{}</text>\n",
+                px(kPlotLeft + (x_of(mark) + width / 2)), px(middle_px + 3.7), kBoxFontPx,
+                look_of(mark.paint).ink, xml_text(mark.first->name));
+        }
+    }
+
+    /// A mark too narrow to point at.
+    [[nodiscard]] bool is_stripe(const Mark& mark) const {
+        return mark.boxes == 1 && drawn_width_of(mark) < kStripePx;
+    }
+
+    /// Draws stripes close to each other from `begin` on, and returns the mark behind them. They keep their
+    /// places, and share one element and one hover text.
+    const Mark* draw_stripes(const Mark* begin, const Mark* end, double box_px) {
+        Mark all;
+        std::string path;
+        double end_px = x_of(*begin);
+        const Mark* mark = begin;
+        for (; mark != end && is_stripe(*mark) && x_of(*mark) - end_px < kStripePx; ++mark) {
+            all.add(*mark);
+            end_px = x_of(*mark) + drawn_width_of(*mark);
+            path += fmt::format("M{} 0v{}h{}V0", px(x_of(*mark)), px(box_px), px(drawn_width_of(*mark)));
+        }
+        page_.put("<path d=\"{}\"><title>{}</title></path>\n", path, xml_text(hover_of(all)));
+        return mark;
+    }
+
+    /// Marks of one paint, in order of time.
+    void draw_marks(const Mark* begin, const Mark* end, double top_px, double height_px) {
+        const Look& look = look_of(begin->paint);
+        const double box_px = std::round((height_px - 2) * look.height);
+        page_.put("<g fill=\"{}\" transform=\"translate({} {})\">\n", look.fill, px(kPlotLeft),
+                  px(top_px + (height_px - box_px) / 2));
+        for (const Mark* mark = begin; mark != end;) {
+            if (is_stripe(*mark)) {
+                mark = draw_stripes(mark, end, box_px);
+                continue;
+            }
+            page_.put("<rect x=\"{}\" width=\"{}\" height=\"{}\"{}><title>{}</title></rect>\n",
+                      px(x_of(*mark)), px(drawn_width_of(*mark)), px(box_px),
+                      opacity_attribute(mark->coverage), xml_text(hover_of(*mark)));
+            ++mark;
+        }
+        page_.put("</g>\n");
+    }
+
+    void draw_lane(std::vector<Mark> marks, double top_px, double height_px) {
+        // Several in one lie below the others; beside each other the order is free.
+        const auto layer = [](const Mark& mark) { return std::pair(mark.boxes == 1, mark.paint); };
+        std::stable_sort(marks.begin(), marks.end(), [&](const Mark& a, const Mark& b) {
+            return layer(a) != layer(b) ? layer(a) < layer(b) : a.begin_ns < b.begin_ns;
+        });
+        const Mark* const end = marks.data() + marks.size();
+        for (const Mark* mark = marks.data(); mark != end;) {
+            const Mark* const next =
+                std::find_if(mark, end, [&](const Mark& other) { return layer(other) != layer(*mark); });
+            draw_marks(mark, next, top_px, height_px);
+            mark = next;
+        }
+        draw_names(marks, top_px + height_px / 2);
+    }
+
+    void draw_row(const TimelineRow& row, double top_px) {
+        const std::string hidden =
+            row.lanes > kMostLanes ? fmt::format(" ({} of {} lanes)", kMostLanes, row.lanes) : "";
+        draw_label(top_px + row_px(row) / 2, row.name + hidden, row.short_name + hidden);
+        std::vector<std::vector<const Box*>> lanes(row.lanes);
+        for (const Box& box : row.boxes) lanes[box.lane].push_back(&box);
+        lanes.resize(lanes_drawn(row));
+        for (const std::vector<const Box*>& lane : lanes) {
+            std::vector<Mark> marks = marks_of(lane, kThinPx / px_per_ns_);
+            for (const Mark& mark : marks)
+                if (mark.coverage < 1 && width_of(mark) >= kSeenPalePx)
+                    pale_ = std::min(mark.paint, pale_.value_or(mark.paint));
+            draw_lane(std::move(marks), top_px, lane_px(row));
+            top_px += lane_px(row);
+        }
+    }
+
+    /// Idle time as hatching. Gaps too thin to be seen are drawn together and the paler the smaller their
+    /// share.
+    void draw_idle(double top_px) {
+        const std::string words = idle_words(timeline_);
+        draw_label(top_px + kIdlePx / 2, words, words.substr(std::string_view("GPU ").size()));
+        std::vector<Box> gaps;
+        for (const Interval& gap : timeline_.idle)
+            gaps.push_back({gap.begin, gap.end, Paint::idle, 0, "GPU idle",
+                            "GPU idle " + format_ns(gap.end - gap.begin)});
+        std::vector<const Box*> lane;
+        for (const Box& gap : gaps) lane.push_back(&gap);
+        std::vector<Mark> marks = marks_of(lane, kThinPx / px_per_ns_);
+        std::erase_if(marks, [&](const Mark& mark) {  // less than a picture can show
+            return width_of(mark) < kThinPx || mark.boxes_ns < 0.2 * (mark.end_ns - mark.begin_ns);
+        });
+        draw_lane(std::move(marks), top_px - 1, kIdlePx + 2);
+    }
+
+    SvgPage& page_;
+    const Timeline& timeline_;
+    double px_per_ns_;
+    std::optional<Paint> pale_;
+};
+
+std::string duration_of(const Timeline& timeline) {
+    return format_ns(timeline.span_ns());
+}
+
 class Figure {
   public:
     explicit Figure(const std::vector<Timeline>& timelines) : timelines_(timelines) {
         for (const Timeline& timeline : timelines) longest_ns_ = std::max(longest_ns_, timeline.span_ns());
-        px_per_ns_ = (kPageRight - kPlotLeft) / static_cast<double>(std::max<int64_t>(longest_ns_, 1));
-        const Timeline* const first = timelines.empty() ? nullptr : &timelines.front();
-        ticks_ = axis_ticks(longest_ns_, 8, first ? first->begin_ns - first->origin_ns : 0);
+        px_per_ns_ = (kPageRight - kPlotLeft) / std::max<int64_t>(longest_ns_, 1);
+        const int64_t from_ns = timelines.empty() ? 0 : timelines[0].begin_ns - timelines[0].origin_ns;
+        ticks_ = axis_ticks(longest_ns_, 8, from_ns);
     }
 
     std::string draw() {
         double y = kPageMargin;
-        for (const Timeline& timeline : timelines_) y = draw_timeline(timeline, y) + kBetween;
-        y = draw_axis(y - kBetween);
-        y = draw_legend(y);
-        return svg_page(y, description(), kIdlePattern, body_);
+        std::vector<std::string> parts;
+        for (const Timeline& timeline : timelines_) {
+            y = draw_timeline(timeline, y) + kBetween;
+            parts.push_back(timeline.options.title + " " + duration_of(timeline));
+        }
+        y = draw_legend(draw_axis(y - kBetween));
+        return page_.figure(y, "Timeline: " + join(parts, "; "), kIdlePattern);
     }
 
   private:
-    [[nodiscard]] double x_of(int64_t ns) const { return kPlotLeft + static_cast<double>(ns) * px_per_ns_; }
+    [[nodiscard]] double x_of(int64_t ns) const { return kPlotLeft + ns * px_per_ns_; }
 
-    [[nodiscard]] std::string description() const {
-        std::vector<std::string> parts;
-        for (const Timeline& timeline : timelines_)
-            parts.push_back(fmt::format("{} {}", timeline.options.title,
-                                        format_ns(static_cast<double>(timeline.span_ns()))));
-        return "Timeline: " + join(parts, "; ");
-    }
-
-    template <class... Args>
-    void put(fmt::format_string<Args...> format, Args&&... args) {
-        fmt::format_to(std::back_inserter(body_), format, std::forward<Args>(args)...);
-    }
-
-    void text(double x, double y, double font, std::string_view look, std::string_view words) {
-        append_text(body_, x, y, font, look, words);
-    }
-
+    /// Returns where the timeline ends.
     double draw_timeline(const Timeline& timeline, double top) {
         const double end = x_of(timeline.span_ns()), rows = top + kHeader;
         draw_header(timeline, top, end);
         if (timeline.span_ns() <= 0) {
-            text(kPlotLeft, rows + 14, kNoteFont, kNote, "No GPU work and no NVTX range in this capture.");
+            page_.text(kPlotLeft, rows + 14, kNoteFont, kNote,
+                       "No GPU work and no NVTX range in this capture.");
             return rows + 24;
         }
-        const double height = rows_height(timeline);
-        put("<rect class=\"panel\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#f3f5f8\"/>\n",
-            px(kPlotLeft), px(rows - 4), px(end - kPlotLeft), px(height + 8));
-        draw_grid(rows - 4, rows + height + 4);
-        const std::optional<int> pale = append_rows(body_, timeline, px_per_ns_, rows);
+        const double bottom = rows + rows_height(timeline) + 4;
+        page_.put("<rect class=\"panel\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#f3f5f8\"/>\n",
+                  px(kPlotLeft), px(rows - 4), px(end - kPlotLeft), px(bottom - rows + 4));
+        page_.put("<path class=\"grid\" stroke=\"#d0d7de\" stroke-width=\"0.7\" d=\"");
+        for (const Tick& tick : ticks_) page_.put("M{} {}V{}", px(x_of(tick.ns)), px(rows - 4), px(bottom));
+        page_.put("\"/>\n");
+        const std::optional<Paint> pale = Rows(page_, timeline, px_per_ns_).draw(rows);
         if (pale) pale_ = std::min(*pale, pale_.value_or(*pale));
-        put("<path class=\"end\" d=\"M{} {}V{}\" stroke=\"#1f2328\" stroke-width=\"1.5\"/>\n", px(end),
-            px(rows - 4), px(rows + height + 4));
-        return rows + height + 4;
+        page_.put("<path class=\"end\" d=\"M{} {}V{}\" stroke=\"#1f2328\" stroke-width=\"1.5\"/>\n", px(end),
+                  px(rows - 4), px(bottom));
+        return bottom;
     }
 
-    /// Title and source in one line; below it the duration, where the timeline ends.
+    /// Title and source in one line, each cut to the room it has; below, the duration where the timeline
+    /// ends.
     void draw_header(const Timeline& timeline, double top, double end) {
-        append_title(body_, top, timeline.options.title, timeline.options.label);
-        text(end, top + kHeader - 8, kDurationFont, fmt::format("{} text-anchor=\"end\"", kBold),
-             format_ns(static_cast<double>(timeline.span_ns())));
-    }
-
-    void draw_grid(double top, double bottom) {
-        body_ += "<path class=\"grid\" stroke=\"#d0d7de\" stroke-width=\"0.7\" d=\"";
-        for (const Tick& tick : ticks_) put("M{} {}V{}", px(x_of(tick.ns)), px(top), px(bottom));
-        body_ += "\"/>\n";
+        const TimelineOptions& options = timeline.options;
+        const std::string fitted = fit_px(options.title, kTitleFont, 0.5 * (kPageRight - kPageMargin));
+        const double bold_px = 1.1 * text_px(fitted, kTitleFont);
+        const double label_px = fitted.empty() ? kPageMargin : kPageMargin + bold_px + 14;
+        page_.text(kPageMargin, top + 13, kTitleFont, kBold, fitted);
+        page_.text(label_px, top + 13, kNoteFont, kNote,
+                   fit_px(options.label, kNoteFont, kPageRight - label_px));
+        page_.text(end, top + kHeader - 8, kDurationFont, fmt::format("{} text-anchor=\"end\"", kBold),
+                   duration_of(timeline));
     }
 
     double draw_axis(double top) {
         if (longest_ns_ <= 0) return top;
-        put("<path class=\"end\" stroke=\"#1f2328\" fill=\"none\" d=\"M{} {}H{}", px(kPlotLeft), px(top),
-            px(kPageRight));
-        for (const Tick& tick : ticks_) put("M{} {}v5", px(x_of(tick.ns)), px(top));
-        body_ += "\"/>\n";
+        page_.put("<path class=\"end\" stroke=\"#1f2328\" fill=\"none\" d=\"M{} {}H{}", px(kPlotLeft),
+                  px(top), px(kPageRight));
+        for (const Tick& tick : ticks_) page_.put("M{} {}v5", px(x_of(tick.ns)), px(top));
+        page_.put("\"/>\n");
         for (const Tick& tick : ticks_)
-            text(x_of(tick.ns), top + 17, kNoteFont, fmt::format("{} text-anchor=\"middle\"", kNote),
-                 tick.label);
+            page_.text(x_of(tick.ns), top + 17, kNoteFont, fmt::format("{} text-anchor=\"middle\"", kNote),
+                       tick.label);
         return top + 28;
     }
 
     double draw_legend(double top) {
         double x = kPlotLeft, y = top;
-        const auto entry = [&](int paint, double opacity, const std::string& text_of_entry) {
-            const std::string words = fit_px(text_of_entry, kNoteFont, (kPageRight - kPlotLeft) / 2);
+        const auto draw_entry = [&](Paint paint, double coverage, const std::string& meaning) {
+            const std::string words = fit_px(meaning, kNoteFont, (kPageRight - kPlotLeft) / 2);
             const double width = 20 + text_px(words, kNoteFont) + 18;
             if (x > kPlotLeft && x + width > kPageRight) x = kPlotLeft, y += kLegendLine;
             const Look& look = look_of(paint);
             const double height = 12 * look.height;
-            put("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"{}\" fill=\"{}\"{}/>\n", px(x),
-                px(y + 8 - height / 2), px(height), look.fill, opacity_attribute(opacity));
-            text(x + 20, y + 12, kNoteFont, kInk, words);
+            page_.put("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"{}\" fill=\"{}\"{}/>\n", px(x),
+                      px(y + 8 - height / 2), px(height), look.fill, opacity_attribute(coverage));
+            page_.text(x + 20, y + 12, kNoteFont, kInk, words);
             x += width;
         };
-        for (const LegendEntry& of_paint : legend_of(timelines_)) entry(of_paint.paint, 1, of_paint.text);
-        if (pale_) entry(*pale_, opacity_of(0.5), "faint: many drawn as one, with gaps between them");
+        for (const LegendEntry& entry : legend_of(timelines_)) draw_entry(entry.paint, 1, entry.text);
+        if (pale_) draw_entry(*pale_, 0.5, "faint: many drawn as one, with gaps between them");
         return y + kLegendLine + kPageMargin / 2;
     }
 
     const std::vector<Timeline>& timelines_;
+    int64_t longest_ns_ = 0;
     double px_per_ns_ = 0;
     std::vector<Tick> ticks_;
-    std::optional<int> pale_;  ///< the first of the paints that have been drawn pale
-    int64_t longest_ns_ = 0;
-    std::string body_;
+    std::optional<Paint> pale_;  ///< the first of the paints that have been drawn pale
+    SvgPage page_;
 };
 
 }  // namespace

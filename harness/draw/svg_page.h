@@ -1,16 +1,20 @@
-// The page that all figures are drawn on: its size, its fonts, its colours by day and by night; and text on
-// it, measured so that it neither overlaps nor overflows.
+// The page that a figure is drawn on: its size, its colours by day and by night; and text on it, measured so
+// that it neither overlaps nor overflows.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace lab {
 
 constexpr double kPageWidth = 960, kPageMargin = 16, kPageRight = 928;  ///< px; plots end at kPageRight
 constexpr double kTitleFont = 15, kNoteFont = 11;                       ///< px
 
-/// Attributes of text: what is read first, what stands in the second row, and what is read before all.
+/// Attributes of text.
 constexpr const char* kInk = "class=\"ink\" fill=\"#1f2328\"";
 constexpr const char* kNote = "class=\"note\" fill=\"#57606a\"";
 constexpr const char* kBold = "class=\"ink\" fill=\"#1f2328\" font-weight=\"bold\"";
@@ -25,15 +29,23 @@ constexpr const char* kBold = "class=\"ink\" fill=\"#1f2328\" font-weight=\"bold
 /// A coordinate: at most one decimal, and none where it is zero.
 [[nodiscard]] std::string px(double value);
 
-/// One line of text that begins at `x`, or lies as a text-anchor in `look` says; `y` is its baseline.
-void append_text(std::string& svg, double x, double y, double font, std::string_view look,
-                 std::string_view words);
+/// The elements of a figure, in the order in which they are drawn.
+class SvgPage {
+  public:
+    template <class... Args>
+    void put(fmt::format_string<Args...> format, Args&&... args) {
+        fmt::format_to(std::back_inserter(body_), format, std::forward<Args>(args)...);
+    }
 
-/// Title and source in one line below `top`, each cut to the room it has.
-void append_title(std::string& svg, double top, std::string_view title, std::string_view label);
+    /// One line of text that begins at `x`, or lies as a text-anchor in `look` says; `y` is its baseline.
+    void text(double x, double y, double font, std::string_view look, std::string_view words);
 
-/// `body` as a whole figure. `description` is for those who hear it; the body may refer to `definitions`.
-[[nodiscard]] std::string svg_page(double height, std::string_view description, std::string_view definitions,
-                                   std::string_view body);
+    /// The whole figure. `description` is for those who hear it; elements may refer to `definitions`.
+    [[nodiscard]] std::string figure(double height, std::string_view description,
+                                     std::string_view definitions) const;
+
+  private:
+    std::string body_;
+};
 
 }  // namespace lab

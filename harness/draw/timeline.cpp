@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -17,27 +16,25 @@ namespace lab {
 
 namespace {
 
-bool has_several_processes(const Trace& shown) {
+bool has_several_processes(const Trace& trace) {
     std::set<int64_t> processes;
     const auto see = [&](const auto& records) {
         for (const auto& r : records) processes.insert(r.process);
     };
-    see(shown.kernels), see(shown.copies), see(shown.api_calls), see(shown.ranges);
+    see(trace.kernels), see(trace.copies), see(trace.api_calls), see(trace.ranges);
     return processes.size() > 1;
 }
 
-Interval window_of(const Trace& shown) {
-    std::optional<Interval> window;
-    const auto widen = [&window](const auto& records) {
-        for (const auto& r : records) {
-            if (!window) window = {r.start_ns, r.end_ns};
-            window = {std::min(window->begin, r.start_ns), std::max(window->end, r.end_ns)};
-        }
+Interval window_of(const Trace& trace) {
+    Interval window{INT64_MAX, INT64_MIN};
+    const auto widen = [&](const auto& records) {
+        for (const auto& r : records)
+            window = {std::min(window.begin, r.start_ns), std::max(window.end, r.end_ns)};
     };
-    widen(shown.kernels), widen(shown.copies), widen(shown.ranges);
-    if (!window) return {};
+    widen(trace.kernels), widen(trace.copies), widen(trace.ranges);
+    if (window.begin == INT64_MAX) return {};
     // Work that took no time on a coarse clock is still there to be shown.
-    return {window->begin, std::max(window->end, window->begin + 1)};
+    return {window.begin, std::max(window.end, window.begin + 1)};
 }
 
 /// The part of the whole window that is asked for.
@@ -45,7 +42,7 @@ Interval part_of(const Interval& whole, const TimelineOptions& options) {
     if (!options.from_ns && !options.to_ns) return whole;
     const int64_t span_ns = whole.end - whole.begin;
     const int64_t from_ns = options.from_ns.value_or(0), to_ns = options.to_ns.value_or(span_ns);
-    const auto in_words = [](int64_t ns) { return format_ns(static_cast<double>(ns)); };
+    const auto in_words = [](int64_t ns) { return format_ns(ns); };
     if (from_ns >= span_ns)
         throw Error(fmt::format("nothing is left from {} on: the whole picture is {} long", in_words(from_ns),
                                 in_words(span_ns)));
@@ -68,7 +65,7 @@ class View {
         copy_of_.resize(shown().api_calls.size());
         for (const Copy& copy : shown().copies) {
             if (copy.call < 0) continue;
-            const Copy*& first = copy_of_[static_cast<std::size_t>(copy.call)];  // it may be in parts
+            const Copy*& first = copy_of_[copy.call];  // it may be in parts
             if (!first) first = &copy;
         }
     }
@@ -81,9 +78,7 @@ class View {
     [[nodiscard]] const Trace& shown() const { return part_ ? part_->trace : all; }
 
     /// The name of a kernel or of a call.
-    [[nodiscard]] const std::string& name_of(int64_t index) const {
-        return names_[static_cast<std::size_t>(index)];
-    }
+    [[nodiscard]] const std::string& name_of(int64_t index) const { return names_[index]; }
 
     /// " of 4711" where the process has to be told, else "".
     [[nodiscard]] std::string of_process(int64_t process) const {
@@ -99,22 +94,20 @@ class View {
         return call.end_ns > window.begin && call.start_ns < window.end;
     }
 
-    /// Does the host wait for the GPU in this call? By name and by what the copies did: the export's table of
-    /// synchronisations calls an event that a stream waits for, which holds up no one on the host, by the
-    /// same type as a wait of the host.
+    /// Does the host wait for the GPU in this call? By name and by what the copies did: in the export's
+    /// table of synchronisations, a stream that waits for an event has the same type as a host that waits.
     [[nodiscard]] bool waits(const ApiCall& call) const {
         const std::string& name = name_of(call.name);
         if (name.ends_with("Synchronize")) return true;
-        const Copy* const first = copy_of_[static_cast<std::size_t>(&call - shown().api_calls.data())];
-        if (!first || first->start_ns >= call.end_ns) return false;
-        const Copy& copy = *first;
+        const Copy* const copy = copy_of_[&call - shown().api_calls.data()];
+        if (!copy || copy->start_ns >= call.end_ns) return false;
         const bool blocks = name.find("Async") == std::string::npos;
-        if (copy.direction == Direction::set) return blocks && copy.to == "pinned";
-        if (copy.direction == Direction::device_to_device) return false;
-        return blocks || copy.from == "pageable" || copy.to == "pageable";
+        if (copy->direction == Direction::set) return blocks && copy->to == "pinned";
+        if (copy->direction == Direction::device_to_device) return false;
+        return blocks || copy->from == "pageable" || copy->to == "pageable";
     }
 
-    /// The names of other calls of which all of one name take a noticeable part of the picture together.
+    /// The names of other calls that take a noticeable part of the picture, all calls of a name together.
     [[nodiscard]] std::set<std::string> long_calls() const {
         constexpr int64_t kNoticeablePart = 50;
         std::map<int64_t, int64_t> ns_of;  // by name
@@ -131,8 +124,17 @@ class View {
 
     /// How long and when, on the picture's own clock: 0 is the left edge of the whole.
     [[nodiscard]] std::string when(int64_t begin_ns, int64_t end_ns) const {
-        return fmt::format("{} at {}", format_ns(static_cast<double>(end_ns - begin_ns)),
-                           format_ns(static_cast<double>(begin_ns - origin_ns)));
+        return fmt::format("{} at {}", format_ns(end_ns - begin_ns), format_ns(begin_ns - origin_ns));
+    }
+
+    /// A box for a record of the trace.
+    [[nodiscard]] Box box(Paint paint, const auto& record, const std::string& name) const {
+        return {record.start_ns,
+                record.end_ns,
+                paint,
+                0,
+                name,
+                name + " " + when(record.start_ns, record.end_ns)};
     }
 
   private:
@@ -142,66 +144,44 @@ class View {
     std::vector<const Copy*> copy_of_;  ///< by call, of what is shown; null for a call that copies nothing
 };
 
-Box make_box(const View& view, int paint, int64_t begin_ns, int64_t end_ns, const std::string& name) {
-    return {begin_ns, end_ns, paint, 0, name, name + " " + view.when(begin_ns, end_ns)};
-}
-
-int paint_of(Direction direction) {
-    switch (direction) {
-        case Direction::host_to_device:
-            return kPaintToDevice;
-        case Direction::device_to_host:
-            return kPaintToHost;
-        case Direction::set:
-            return kPaintSet;
-        default:
-            return kPaintOtherCopy;
-    }
+Paint paint_of(Direction direction) {
+    if (direction == Direction::host_to_device) return Paint::to_device;
+    if (direction == Direction::device_to_host) return Paint::to_host;
+    return direction == Direction::set ? Paint::memory_set : Paint::other_copy;
 }
 
 Box copy_box(const View& view, const Copy& copy) {
-    Box box = make_box(view, paint_of(copy.direction), copy.start_ns, copy.end_ns,
-                       format_bytes(static_cast<double>(copy.bytes)));
+    Box box = view.box(paint_of(copy.direction), copy, format_bytes(copy.bytes));
     const std::string what =
         copy.direction == Direction::set ? "memory set" : fmt::format("copy {}", to_string(copy.direction));
     const std::string kinds = copy.from.empty() ? "" : fmt::format(" ({} to {})", copy.from, copy.to);
-    const auto ns = static_cast<double>(copy.end_ns - copy.start_ns);
-    const std::string rate =
-        ns > 0 ? fmt::format(", {} GB/s", format_number(static_cast<double>(copy.bytes) / ns, 3)) : "";
+    const double ns = copy.end_ns - copy.start_ns;
+    const std::string rate = ns > 0 ? fmt::format(", {} GB/s", format_number(copy.bytes / ns, 3)) : "";
     box.hover = printable(fmt::format("{}{} {}, stream {}: {}{}", what, kinds, box.name, copy.stream,
                                       view.when(copy.start_ns, copy.end_ns), rate));
     return box;
 }
 
-/// Cuts the boxes to the window, and drops those that are outside of it.
-void cut_to_window(std::vector<Box>& boxes, const Timeline& timeline) {
+/// Cuts the boxes to the window, sorts them into lanes, and adds the row. A row of the host is left out if
+/// there is nothing in it.
+void add_row(Timeline& timeline, TimelineRow row, bool is_host = false) {
     const int64_t begin_ns = timeline.begin_ns, end_ns = timeline.end_ns;
-    std::erase_if(boxes, [&](const Box& box) {
+    std::erase_if(row.boxes, [&](const Box& box) {
         const bool takes_no_time = box.begin_ns == box.end_ns;
         return takes_no_time ? box.begin_ns < begin_ns || box.begin_ns > end_ns
                              : box.end_ns <= begin_ns || box.begin_ns >= end_ns;
     });
-    for (Box& box : boxes) {
+    if (is_host && row.boxes.empty()) return;
+    for (Box& box : row.boxes) {
         box.begin_ns = std::max(box.begin_ns, begin_ns);
         box.end_ns = std::min(box.end_ns, end_ns);
     }
-}
-
-/// Sorts the boxes into lanes, and adds the row.
-void add_row(Timeline& timeline, TimelineRow row) {
-    cut_to_window(row.boxes, timeline);
     const std::vector<int> lanes = lanes_apart(in_order_of_time(row.boxes));
     for (std::size_t i = 0; i < lanes.size(); ++i) {
         row.boxes[i].lane = lanes[i];
         row.lanes = std::max(row.lanes, lanes[i] + 1);
     }
     timeline.rows.push_back(std::move(row));
-}
-
-/// A row of the host, if there is something in it.
-void add_host_row(Timeline& timeline, TimelineRow row) {
-    add_row(timeline, std::move(row));
-    if (timeline.rows.back().boxes.empty()) timeline.rows.pop_back();
 }
 
 using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for what belongs to no thread
@@ -213,22 +193,22 @@ void add_projected_row(Timeline& timeline, const View& view) {
     for (const Range& r : view.all.ranges) {
         const std::optional<Interval> work = view.shows(r) ? launches.gpu_time_of(r) : std::nullopt;
         if (!work) continue;
-        boxes.push_back(make_box(view, kPaintRange, work->begin, work->end, printable(r.name)));
-        boxes.back().hover = printable(r.name) + " on the GPU: " + view.when(work->begin, work->end);
+        const std::string name = printable(r.name);
+        boxes.push_back({work->begin, work->end, Paint::range, 0, name,
+                         name + " on the GPU: " + view.when(work->begin, work->end)});
     }
-    add_host_row(timeline, {"NVTX on the GPU", "NVTX on GPU", 1, std::move(boxes)});
+    add_row(timeline, {"NVTX on the GPU", "NVTX on GPU", 1, std::move(boxes)}, true);
 }
 
 /// A row for each thread, named after it.
 void add_thread_rows(Timeline& timeline, const View& view, std::map<Thread, std::vector<Box>> rows,
-                     const char* before, const char* behind) {
+                     const std::string& before, const std::string& behind) {
     for (auto& [thread, boxes] : rows) {
-        const std::string name =
-            (thread.second < 0 ? "across threads" : thread_name(thread.first, thread.second)) +
-            view.of_process(thread.first);
-        const std::string whole = before + name + behind;
-        add_host_row(timeline, {whole, rows.size() < 2 ? trim(std::string(before) + behind) : whole, 1,
-                                std::move(boxes)});
+        const auto& [process, number] = thread;
+        const std::string name = number < 0 ? "across threads" : thread_name(process, number);
+        const std::string whole = before + name + view.of_process(process) + behind;
+        add_row(timeline, {whole, rows.size() < 2 ? trim(before + behind) : whole, 1, std::move(boxes)},
+                true);
     }
 }
 
@@ -237,15 +217,15 @@ void add_host_rows(Timeline& timeline, const View& view, const std::set<std::str
     for (const Range& r : view.all.ranges)
         if (view.shows(r))
             ranges[{r.process, r.crosses_threads ? -1 : r.thread}].push_back(
-                make_box(view, kPaintRange, r.start_ns, r.end_ns, printable(r.name)));
+                view.box(Paint::range, r, printable(r.name)));
     for (const ApiCall& call : view.shown().api_calls) {
         if (!view.shows(call)) continue;
         const std::string& name = view.name_of(call.name);
         const Thread thread{call.process, call.thread};
         if (view.waits(call))
-            waits[thread].push_back(make_box(view, kPaintWait, call.start_ns, call.end_ns, name));
+            waits[thread].push_back(view.box(Paint::wait, call, name));
         else if (long_calls.contains(name))
-            others[thread].push_back(make_box(view, kPaintCall, call.start_ns, call.end_ns, name));
+            others[thread].push_back(view.box(Paint::call, call, name));
     }
     add_thread_rows(timeline, view, std::move(ranges), "NVTX ", "");
     if (timeline.options.projected) add_projected_row(timeline, view);
@@ -257,16 +237,18 @@ void add_gpu_rows(Timeline& timeline, const View& view) {
     std::map<std::tuple<int64_t, int64_t, int64_t>, std::vector<Box>> streams;  // device, process, stream
     std::map<int64_t, std::vector<Box>> to_device, to_host;                     // by device
     std::set<int64_t> devices;
-    for (const Kernel& k : view.shown().kernels)
+    for (const Kernel& k : view.shown().kernels) {
+        devices.insert(k.device);
         streams[{k.device, k.process, k.stream}].push_back(
-            make_box(view, 0, k.start_ns, k.end_ns, view.name_of(k.name)));
+            view.box(Paint::kernel_1, k, view.name_of(k.name)));
+    }
     for (const Copy& c : view.shown().copies) {
+        devices.insert(c.device);
         const Box box = copy_box(view, c);
         streams[{c.device, c.process, c.stream}].push_back(box);
-        if (box.paint == kPaintToDevice) to_device[c.device].push_back(box);
-        if (box.paint == kPaintToHost) to_host[c.device].push_back(box);
+        if (box.paint == Paint::to_device) to_device[c.device].push_back(box);
+        if (box.paint == Paint::to_host) to_host[c.device].push_back(box);
     }
-    for (const auto& [key, boxes] : streams) devices.insert(std::get<0>(key));
     const auto gpu = [&](int64_t device) {
         return devices.size() < 2 ? std::string() : fmt::format("GPU {} ", device);
     };
@@ -275,20 +257,19 @@ void add_gpu_rows(Timeline& timeline, const View& view) {
         const std::string name = fmt::format("{}stream {}{}", gpu(device), stream, view.of_process(process));
         add_row(timeline, {name, name, 1, std::move(boxes)});
     }
-    const auto add_engine = [&](int64_t device, const char* direction, std::vector<Box> boxes) {
-        add_row(timeline, {fmt::format("{}copy engine {}", gpu(device), direction),
-                           fmt::format("{}{}", gpu(device), direction), 1, std::move(boxes)});
-    };
     for (const int64_t device : devices) {
         if (to_device[device].empty() && to_host[device].empty()) continue;
-        add_engine(device, "host to device", std::move(to_device[device]));
-        add_engine(device, "device to host", std::move(to_host[device]));
+        const auto add_engine = [&](const std::string& direction, std::vector<Box> boxes) {
+            add_row(timeline,
+                    {gpu(device) + "copy engine " + direction, gpu(device) + direction, 1, std::move(boxes)});
+        };
+        add_engine("host to device", std::move(to_device[device]));
+        add_engine("device to host", std::move(to_host[device]));
     }
 }
 
 Intervals idle_time(const View& view) {
     Intervals busy;
-    busy.reserve(view.all.kernels.size() + view.all.copies.size());
     for (const Kernel& k : view.all.kernels) busy.push_back({k.start_ns, k.end_ns});
     for (const Copy& c : view.all.copies) busy.push_back({c.start_ns, c.end_ns});
     return subtract(merge({view.window}), merge(std::move(busy)));
@@ -300,16 +281,15 @@ void paint_kernels(std::vector<Timeline>& timelines) {
         for (Timeline& timeline : timelines)
             for (TimelineRow& row : timeline.rows)
                 for (Box& box : row.boxes)
-                    if (box.is_kernel()) use(box);
+                    if (is_kernel(box.paint)) use(box);
     };
     std::map<std::string_view, int64_t> ns_of;
-    for_each_kernel([&](const Box& box) { ns_of[box.name] += box.end_ns - box.begin_ns; });
-    std::vector<std::pair<int64_t, std::string_view>> by_time;
-    for (const auto& [name, ns] : ns_of) by_time.emplace_back(-ns, name);
-    std::sort(by_time.begin(), by_time.end());
-    std::map<std::string_view, int> paint_of_name;
-    for (const auto& [ns, name] : by_time)
-        paint_of_name.emplace(name, std::min<int>(std::ssize(paint_of_name), kPaintOtherKernels));
+    for_each_kernel([&](const Box& box) { ns_of[box.name] -= box.end_ns - box.begin_ns; });
+    std::set<std::pair<int64_t, std::string_view>> most_first;
+    for (const auto& [name, minus_ns] : ns_of) most_first.emplace(minus_ns, name);
+    std::map<std::string_view, Paint> paint_of_name;
+    for (const auto& [minus_ns, name] : most_first)
+        paint_of_name.emplace(name, std::min(Paint(std::ssize(paint_of_name)), Paint::other_kernels));
     for_each_kernel([&](Box& box) { box.paint = paint_of_name.at(box.name); });
 }
 
@@ -341,8 +321,7 @@ std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, 
 
 std::string idle_words(const Timeline& timeline) {
     if (timeline.span_ns() <= 0) return "GPU idle";
-    const auto idle_ns = static_cast<double>(total(timeline.idle)),
-               span_ns = static_cast<double>(timeline.span_ns());
+    const double idle_ns = total(timeline.idle), span_ns = timeline.span_ns();
     std::string idle = format_ns(idle_ns), span = format_ns(span_ns);
     const std::size_t of_idle = idle.rfind(' '), of_span = span.rfind(' ');
     if (idle.substr(of_idle) == span.substr(of_span)) span.resize(of_span);

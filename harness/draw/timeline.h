@@ -1,6 +1,8 @@
 // What a picture of a capture shows, before anything is drawn: rows of boxes in time.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,32 +24,40 @@ struct TimelineOptions {
     std::optional<int64_t> to_ns = {};    ///< and only up to here
 };
 
-/// So many kernel names can have a colour of their own.
-constexpr int kOwnColours = 4;
+/// What a box is painted as. Each of the kernels that take most time has a paint; the others share one.
+enum class Paint {
+    kernel_1,
+    kernel_2,
+    kernel_3,
+    kernel_4,
+    other_kernels,
+    to_device,
+    to_host,
+    other_copy,
+    memory_set,
+    range,
+    wait,
+    call,
+    idle
+};
 
-/// What a box is painted as. The first kOwnColours are kernels, each of one name.
-enum Paint {
-    kPaintOtherKernels = kOwnColours,
-    kPaintToDevice,
-    kPaintToHost,
-    kPaintOtherCopy,
-    kPaintSet,
-    kPaintRange,
-    kPaintWait,
-    kPaintCall,
-    kPaintIdle,
-    kPaints
+[[nodiscard]] constexpr bool is_kernel(Paint paint) {
+    return paint <= Paint::other_kernels;
+}
+
+/// Something for each paint.
+template <class T>
+struct ByPaint : std::array<T, static_cast<std::size_t>(Paint::idle) + 1> {
+    T& operator[](Paint paint) { return this->at(static_cast<std::size_t>(paint)); }
 };
 
 /// Something that took time. Times are ns on the clock of the capture, cut to the window of the timeline.
 struct Box {
     int64_t begin_ns = 0, end_ns = 0;
-    int paint = 0;
+    Paint paint{};
     int lane = 0;       ///< boxes of one row that overlap are in different lanes
     std::string name;   ///< short, to write into the box
     std::string hover;  ///< one line with all there is to know
-
-    [[nodiscard]] bool is_kernel() const { return paint <= kPaintOtherKernels; }
 };
 
 /// Boxes on one or more lines.
@@ -70,17 +80,16 @@ struct Timeline {
     [[nodiscard]] int64_t span_ns() const { return end_ns - begin_ns; }
 };
 
-/// Rows from top to bottom: NVTX ranges by host thread, if asked for their projection on the GPU (from the
-/// first start to the last end of the work that was launched in them), host calls that wait for the GPU,
-/// other calls of which all of one name take a noticeable part of the window, streams with work, and for
-/// copies between host and device one row a direction. The window is the GPU work and the NVTX ranges, or
-/// with a range that range and the GPU work launched in it, or the part of either that is asked for; an
-/// unknown range, or a part that is empty, is an Error.
+/// Rows from top to bottom: NVTX ranges by host thread; with `projected`, the ranges on the GPU, from the
+/// first start to the last end of the work launched in them; host calls that wait for the GPU; other calls
+/// that take a noticeable part of the window, all calls of a name together; streams with work; copies between
+/// host and device, one row a direction. The window spans the GPU work and the NVTX ranges; with a range,
+/// that range and the GPU work launched in it. An unknown range, or an empty part of the window, is an Error.
 ///
-/// A call waits for the GPU if it is a synchronisation, or a copy that had begun on the GPU before the call
-/// returned: a blocking one, or of pageable memory, for which an asynchronous call waits, too.
+/// A call waits for the GPU if it is a synchronisation, or a copy that began on the GPU before the call
+/// returned and either blocks or has pageable memory, for which asynchronous calls wait too.
 ///
-/// The first kOwnColours paints go to the kernels by the time of all that have one name, most first.
+/// Kernels get their paints by the time of all kernels of a name, longest first.
 [[nodiscard]] Timeline build_timeline(const Trace& trace, const TimelineOptions& options);
 
 /// The timelines of several programs, for one picture: one name has one paint in all of them, and a call that

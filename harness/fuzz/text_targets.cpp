@@ -10,14 +10,13 @@ namespace lab::fuzz {
 
 void ncu_csv(std::string_view bytes) {
     (void)unknown_metrics(bytes);
-    const std::vector<std::string> listed = metric_list(bytes);
     for (const auto absent : {Absent::is_an_error, Absent::is_kept}) {
         try {
             for (const NcuMetric& metric : parse_ncu_csv(bytes, {}, absent)) {
                 if (metric.launch < 0) broken_promise("a launch has a number below 0");
                 (void)metric.number();
             }
-            if (!listed.empty()) (void)parse_ncu_csv(bytes, {listed.front(), listed.back()}, absent);
+            (void)parse_ncu_csv(bytes, {"dram__bytes.sum", "m"}, absent);
         } catch (const Error&) {
         }
     }

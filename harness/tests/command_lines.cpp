@@ -9,23 +9,6 @@
 
 namespace lab {
 
-namespace {
-
-const char* const kGone = "## Spellings that are gone";
-
-std::vector<std::string> words_of(const std::string& text) {
-    std::vector<std::string> words;
-    for (const std::string& word : split(text, ' '))
-        if (!word.empty()) words.push_back(word);
-    return words;
-}
-
-bool ends_with(const std::string& word, const std::string& end) {
-    return word.size() >= end.size() && word.compare(word.size() - end.size(), end.size(), end) == 0;
-}
-
-}  // namespace
-
 PageCode code_of(const std::string& page) {
     PageCode code;
     std::string prose, line, language;
@@ -54,7 +37,7 @@ PageCode code_of(const std::string& page) {
 }
 
 std::string part_of(const std::string& page, bool the_gone) {
-    const std::size_t begin = page.find(kGone);
+    const std::size_t begin = page.find("## Spellings that are gone");
     if (begin == std::string::npos) return the_gone ? "" : page;
     const std::size_t end = std::min(page.find("\n## ", begin), page.size());
     return the_gone ? page.substr(begin, end - begin) : page.substr(0, begin) + page.substr(end);
@@ -73,9 +56,10 @@ Renamed renamed_on(const std::string& page) {
 
 std::vector<fs::path> pages() {
     const fs::path root = LAB_SOURCE_FOLDER;
-    std::vector<fs::path> found{root / "README.md"};
-    for (const auto& entry : fs::directory_iterator(root / "docs"))
-        if (entry.path().extension() == ".md") found.push_back(entry.path());
+    std::vector<fs::path> found;
+    for (const fs::path& folder : {root, root / "docs"})
+        for (const auto& entry : fs::directory_iterator(folder))
+            if (entry.path().extension() == ".md") found.push_back(entry.path());
     for (const auto& chapter : fs::directory_iterator(root)) {
         if (chapter.path().filename().string().rfind("ch", 0) != 0 || !chapter.is_directory()) continue;
         for (const auto& entry : fs::recursive_directory_iterator(chapter.path()))
@@ -87,12 +71,13 @@ std::vector<fs::path> pages() {
 
 std::vector<std::vector<std::string>> commands_in(const std::string& code, const std::string& tool) {
     std::vector<std::vector<std::string>> commands;
-    const std::vector<std::string> words = words_of(code.substr(0, code.find(" #")));
+    std::vector<std::string> words = split(code.substr(0, code.find(" #")), ' ');
+    std::erase(words, "");
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-        const bool is_ours = i > 0 && ends_with(words[i - 1], "lab");
+        const bool is_ours = i > 0 && words[i - 1].ends_with("lab");
         const bool is_version = words[i + 1].find_first_of("0123456789") == 0;
         const bool is_key = words[i + 1] == "=";  // of chapter.toml
-        if ((words[i] == tool || ends_with(words[i], "/" + tool)) && !is_ours && !is_version && !is_key)
+        if ((words[i] == tool || words[i].ends_with("/" + tool)) && !is_ours && !is_version && !is_key)
             commands.emplace_back(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
     }
     return commands;

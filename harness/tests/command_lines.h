@@ -25,7 +25,7 @@ struct Renamed {
 
 [[nodiscard]] Renamed renamed_on(const std::string& page);
 
-/// README.md, everything below docs/, and the README.md files of the chapters and exercises.
+/// The pages in the root and in docs/, and the README.md files of the chapters and exercises.
 [[nodiscard]] std::vector<std::filesystem::path> pages();
 
 /// What follows the tool's name in each of its command lines in a piece of code: a line of a shell, or a code

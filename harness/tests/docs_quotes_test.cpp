@@ -41,18 +41,11 @@ TEST_CASE("quotes: a number becomes what its finding says, with the decimals tha
     CHECK(filled("1,5<!--fixed.streams_used-->") == "4<!--fixed.streams_used-->");
     CHECK(filled("0,000.0<!--fixed.streams_used*250000-->") == "1,000,000.0<!--fixed.streams_used*250000-->");
     CHECK(filled("1000<!--fixed.streams_used*250-->") == "1000<!--fixed.streams_used*250-->");
-    CHECK(filled("x10<!--fixed.streams_used-->") == "x4<!--fixed.streams_used-->");
-}
-
-TEST_CASE("quotes: arithmetic is that of numbers with decimals") {
     CHECK(filled("0.0<!--3*(buggy.streams_used+fixed.streams_used)/2-->") ==
           "7.5<!--3*(buggy.streams_used+fixed.streams_used)/2-->");
-    CHECK(filled("0.00<!--buggy.streams_used/fixed.streams_used-->") ==
-          "0.25<!--buggy.streams_used/fixed.streams_used-->");
-    CHECK(filled("0.00<!--1/fixed.streams_used-->") == "0.25<!--1/fixed.streams_used-->");
 }
 
-TEST_CASE("quotes: exercises, companions, other chapters and numbers in texts have names, too") {
+TEST_CASE("quotes: exercises, single programs, other chapters and numbers in texts have names, too") {
     CHECK(filled("9<!--priority.solution.answer-->") == "0<!--priority.solution.answer-->");
     CHECK(filled("9<!--ch05.fixed.streams_used-->", "") == "4<!--ch05.fixed.streams_used-->");
     CHECK(filled("9<!--ch07.ceilings.tensor_how[1]-->") == "8192<!--ch07.ceilings.tensor_how[1]-->");
@@ -66,19 +59,14 @@ TEST_CASE("quotes: code and other comments are left alone") {
 
 TEST_CASE("quotes: what cannot be looked up is an error that says what to write") {
     refused("4<!--fixed.stream_used-->", "has no finding 'stream_used'; did you mean streams_used?");
-    for (const char* name : {"right.streams_used", "priority.fixed.answer", "nowhere.starter.answer",
-                             "answer", "ch05.priority.solution.answer.more"})
-        refused("4<!--" + std::string(name) + "-->", "is no program of ch05_streams");
+    refused("4<!--priority.fixed.answer-->", "is no program of ch05_streams");
     refused("4<!--fixed.streams_used-->", "names no chapter, and the page belongs to none", "");
     refused("4 <!--fixed.streams_used-->", "stands directly behind the number");
     refused("4<!--fixed.streams_used", "ends in -->");
     refused("4<!--fixed.streams_used;1-->", "';' is neither a name nor");
     refused("4<!--fixed.streams_used/0-->", "cannot be worked out");
-    refused("4<!--(fixed.streams_used-->", "cannot be worked out");
     refused("4<!--2+2-->", "'2+2' names no finding");
-    refused("4<!---->", "names no finding");
     refused("4<!--fixed.streams_used[2]-->", "is one number, 4: leave [2] out");
     refused("4<!--fixed.streams_used[0]-->", "the number is chosen by [1]");
     refused("4<!--ch07.ceilings.tensor_how-->", "is the text");
-    refused("4<!--ch07.ceilings.tensor_how[99]-->", "is the text");
 }

@@ -16,7 +16,8 @@ using nlohmann::json;
 namespace {
 
 /// The events of one phase: X for boxes, s and f for the ends of arrows, M for names.
-json events_of(const Trace& trace, const std::string& phase) {
+json events_of(Trace trace, const std::string& phase) {
+    link_to_calls(trace);
     std::ostringstream out;
     write_chrome_trace(trace, out);
     const json written = json::parse(out.str());

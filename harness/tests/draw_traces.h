@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "evidence/trace.h"
+#include "draw/timeline.h"
+#include "evidence/launches.h"
 
 namespace lab::test {
 
 constexpr int64_t kMs = 1'000'000;
 
-/// Two processes' worth of ids are not needed: this is the one process, and its main thread.
-constexpr int64_t kProcess = 4711, kThread = 4711;
+constexpr int64_t kProcess = 4711, kThread = 4711;  ///< the one process, and its main thread
 
 inline int64_t name_index(Trace& trace, const std::string& name) {
     for (std::size_t i = 0; i < trace.names.size(); ++i)
@@ -21,65 +21,71 @@ inline int64_t name_index(Trace& trace, const std::string& name) {
     return static_cast<int64_t>(trace.names.size()) - 1;
 }
 
-/// A kernel without a call that launched it.
 inline Kernel& add_kernel(Trace& trace, const std::string& name, int64_t start_ns, int64_t end_ns,
                           int64_t stream) {
     const int64_t correlation = static_cast<int64_t>(trace.kernels.size()) + 1;
-    trace.kernels.push_back({start_ns, end_ns, stream, 0, correlation, kProcess, name_index(trace, name)});
-    return trace.kernels.back();
+    return trace.kernels.emplace_back(Kernel{.start_ns = start_ns,
+                                             .end_ns = end_ns,
+                                             .stream = stream,
+                                             .correlation = correlation,
+                                             .process = kProcess,
+                                             .name = name_index(trace, name)});
 }
 
 inline Copy& add_copy(Trace& trace, Direction direction, int64_t start_ns, int64_t end_ns, int64_t stream) {
     const int64_t correlation = 1000 + static_cast<int64_t>(trace.copies.size());
-    trace.copies.push_back(
-        {start_ns, end_ns, stream, 0, correlation, kProcess, 100'000'000, direction, "pinned", "device"});
-    return trace.copies.back();
+    return trace.copies.emplace_back(Copy{.start_ns = start_ns,
+                                          .end_ns = end_ns,
+                                          .stream = stream,
+                                          .correlation = correlation,
+                                          .process = kProcess,
+                                          .bytes = 100'000'000,
+                                          .direction = direction,
+                                          .from = "pinned",
+                                          .to = "device"});
 }
 
 inline ApiCall& add_call(Trace& trace, const std::string& name, int64_t start_ns, int64_t end_ns,
                          int64_t correlation) {
-    trace.api_calls.push_back({start_ns, end_ns, correlation, kProcess, kThread, name_index(trace, name), 0});
-    return trace.api_calls.back();
+    return trace.api_calls.emplace_back(
+        ApiCall{start_ns, end_ns, correlation, kProcess, kThread, name_index(trace, name)});
 }
 
 inline Range& add_range(Trace& trace, const std::string& name, int64_t start_ns, int64_t end_ns) {
-    trace.ranges.push_back({start_ns, end_ns, kProcess, kThread, false, name, ""});
-    return trace.ranges.back();
+    return trace.ranges.emplace_back(Range{start_ns, end_ns, kProcess, kThread, false, name, ""});
 }
 
-/// What is wrong with `xml`, or "": tags that do not match, bare & or <, or characters XML does not allow. It
-/// knows what the pictures use, elements and attributes in double quotes, and no more.
+/// The timeline of a capture whose calls and GPU work know each other by their correlations.
+inline Timeline timeline_of(Trace trace, const TimelineOptions& options = {}) {
+    link_to_calls(trace);
+    return build_timeline(trace, options);
+}
+
+/// What is wrong with `xml`, or "": tags that do not match, bare & or <, or characters that XML does not
+/// allow. It knows elements and attributes in double quotes, which is all that the pictures use.
 inline std::string xml_problem(std::string_view xml) {
-    const auto entity_at = [&](std::size_t at) {
-        for (const std::string_view entity : {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"})
-            if (xml.substr(at, entity.size()) == entity) return true;
-        return false;
-    };
-    std::vector<std::string> open;
+    std::vector<std::string_view> open;
     for (std::size_t i = 0; i < xml.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(xml[i]);
-        if (byte < 0x20 && byte != '\n') return "control character";
-        if (byte == '&' && !entity_at(i)) return "bare & at " + std::string(xml.substr(i, 20));
-        if (byte == '>') return "bare > before " + std::string(xml.substr(i, 20));
-        if (byte != '<') continue;
-        std::size_t end = i + 1;
-        for (bool quoted = false; end < xml.size() && (quoted || xml[end] != '>'); ++end) {
-            if (xml[end] == '<') return "< inside a tag: " + std::string(xml.substr(i, 40));
-            if (xml[end] == '&' && !entity_at(end)) return "bare & in an attribute";
-            if (xml[end] == '"') quoted = !quoted;
-        }
-        if (end == xml.size()) return "tag without end";
-        const std::string_view tag = xml.substr(i + 1, end - i - 1);
-        const std::string name(tag.substr(0, tag.find_first_of(" \n/", 1)));
-        if (tag.front() == '/') {
-            if (open.empty() || "/" + open.back() != tag) return "unexpected <" + std::string(tag) + ">";
+        const std::string here(xml.substr(i, 40));
+        const auto is_here = [&](const char* entity) { return here.starts_with(entity); };
+        if (static_cast<unsigned char>(xml[i]) < 0x20 && xml[i] != '\n') return "control character";
+        if (xml[i] == '&' && !is_here("&amp;") && !is_here("&lt;") && !is_here("&gt;") &&
+            !is_here("&quot;") && !is_here("&#39;"))
+            return "bare &: " + here;
+        if (xml[i] == '>') return "bare >: " + here;
+        if (xml[i] != '<') continue;
+        const std::size_t end = xml.find('>', i);
+        const std::string_view tag = xml.substr(i + 1, end - i - 1), name = tag.substr(0, tag.find(' '));
+        if (end == xml.npos || tag.find('<') != tag.npos) return "tag without end: " + here;
+        if (tag.starts_with('/')) {
+            if (open.empty() || open.back() != tag.substr(1)) return "unexpected " + here;
             open.pop_back();
-        } else if (tag.back() != '/') {
+        } else if (!tag.ends_with('/')) {
             open.push_back(name);
         }
         i = end;
     }
-    return open.empty() ? "" : "<" + open.back() + "> is not closed";
+    return open.empty() ? "" : std::string(open.back()) + " is not closed";
 }
 
 /// How often `word` occurs.

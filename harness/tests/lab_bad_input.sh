@@ -1,103 +1,101 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016
-# Input that cannot be used, two `lab` at once, and a disk that is full:  lab_bad_input.sh LAB  (shell_checks.sh says
-# how these tests work).
+# Input that cannot be used, and a full disk:  lab_bad_input.sh LAB  (shell_checks.sh says how these tests work).
+parts=(ch05_streams docs/verification.json)
 # shellcheck source=harness/tests/shell_checks.sh
 source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
 
 bad_reports() {
     topic='bad reports'
-    local bad=$temporary/bad.sqlite of=$recorded/fixed.sqlite sample=harness/tests/samples/nsys_2025.3_fixed.sqlite verb size
-    refused() { # exit code, what it says; for every command that takes a report
+    local bad=$temporary/bad.sqlite sample=harness/tests/samples/nsys_2025.3_fixed.sqlite verb size
+    refused() { # what it says; for every command that takes a report
         for verb in analyze timeline; do
-            try "$verb" "$bad"
-            exits "$1"
-            says "$2"
+            expect 2 "$verb" "$bad"
+            says "$1"
             check 'it is no mistake of lab' lacks "$err" 'mistake in lab'
         done
     }
     # Names of the same length keep the database whole, if none lies across two of its pages.
     altered() { sed "$1" "$sample" >"$bad"; }
-    size=$(stat -c %s "$of")
-    for size in 100 1024 $((size / 2)) $((size - 1)); do
-        head -c "$size" "$of" >"$bad"
-        refused 2 "$bad"
+    for size in 100 20000; do
+        head -c "$size" "$recorded/fixed.sqlite" >"$bad"
+        refused "$bad"
     done
     echo 'no database' >"$bad"
-    refused 2 'is not an SQLite file'
-    : >"$bad"
-    refused 2 'is empty'
+    refused 'is not an SQLite file'
     rm "$bad"
-    refused 2 'there is no file'
-    mkdir "$bad"
-    refused 2 'is not a file'
-    rmdir "$bad"
+    refused 'there is no file'
     altered 's/StringIds/StringIdz/g'
-    refused 2 'no export of nsys'
-    altered 's/KIND_KERNEL/KIND_KERNEX/g; s/KIND_RUNTIME/KIND_RUNTIMX/g'
-    refused 2 'holds nothing of CUDA'
+    refused 'no export of nsys'
     altered 's/correlationId/correlationIx/g'
-    refused 2 'has no column correlationId'
-    altered 's/ENUM_NSYS_EVENT_TYPE/ENUM_NSYS_EVENT_TYPO/g'
-    refused 2 'ENUM_NSYS_EVENT_TYPE is missing'
-
-    altered 's/KIND_MEMCPY/KIND_MEMCPX/g; s/NVTX_EVENTS/NVTX_EVENTZ/g'
-    try analyze "$bad"
-    exits 0
-    prints single_thread_sum
-    prints_no 'host to device  pinned'
-    try analyze "$bad" --range normalise
-    exits 2
-    says 'it has none at all'
+    refused 'has no column correlationId'
     altered "s/single_thread_sum/${escape}[31m${escape}]0;x\x07ngle_s/g; s/normalise/${escape}[5malise/g"
-    for verb in analyze timeline 'analyze --json' 'analyze --range nothing'; do
-        # shellcheck disable=SC2086
-        try $verb "$bad"
+    for verb in analyze timeline; do
+        expect 0 "$verb" "$bad"
         check 'lets no escape code through' lacks "$out$err" "$escape"
-        check 'lets no bell through' lacks "$out$err" $'\a'
     done
-    try timeline "$bad" --svg "$temporary/escape.svg" --chrome "$temporary/escape.json"
-    exits 0
-    check 'puts no escape code into files' test "$(cat "$temporary"/escape.* | grep -c "$escape")" -eq 0
+}
+
+# A mistake in a case's files is an error with the file, the line and what is wrong.
+bad_cases() {
+    topic='bad cases'
+    local toml=$exercise/case.toml patch=$exercise/wrong/lost_tail.patch copy=$temporary/exercise
+    cp -R "$exercise" "$copy"
+    refused() { # file, what else the error says
+        try verify --recorded
+        check 'fails' test "$status" -eq 1 -o "$status" -eq 2
+        check "says '$1:LINE: ... $2'" grep -Eq "$1:[0-9]+: .*$2" <<<"$out$err"
+        rm -r "$exercise"
+        cp -R "$copy" "$exercise"
+    }
+    expect 0 verify --recorded
+    sed -i 's/^minutes = .*/&\nminuets = 20/' "$toml"
+    refused "$toml" minuets
+    sed -i '0,/FROM kernels/s//FROM kernels WHERE steam = 1/' "$toml"
+    refused "$toml" 'no such column: steam'
+    sed -i 's/^range = "pipeline"/range = "pipelin"/' "$toml"
+    refused "$toml" "no NVTX range 'pipelin'"
+    sed -i 's/^starter_fails = \["streams_used"/starter_fails = ["stream_used"/' "$toml"
+    refused "$toml" stream_used
+    sed -i 's/^fails: answer/fails: anwser/' "$patch"
+    refused "$patch" anwser
+    sed -i 's/^--- solution/--- starter/' "$patch"
+    refused "$patch" 'does not apply'
+    rm "$exercise"/wrong/*.patch
+    refused "$toml" 'wrong answers'
+    cp -R "$exercise" ch05_streams/exercises/1_another
+    refused 'ch05_streams/exercises/1_[a-z_]*/case.toml' '1_(another|vector_add_pipeline)'
 }
 
 bad_evidence() {
     topic='stale and damaged evidence'
-    local source=ch05_streams/fixed.cu kept=$temporary/kept
-    cp "$source" "$kept"
+    local source=ch05_streams/fixed.cu kept=$temporary/kept.sqlite
+    cp "$source" "$temporary/fixed.cu"
     printf '\n// a comment, and    room\n' >>"$source"
-    try run ch05
-    exits 0
+    expect 0 run ch05
     echo 'constexpr int kNewlyAdded = 1;' >>"$source"
-    for name in 'run ch05' 'run ch05 --recorded' 'quiz ch05'; do
-        # shellcheck disable=SC2086
-        try $name
-        exits 1
-        says "$recorded/fixed.sqlite is stale"
-        says './lab record --stale'
-    done
-    cp "$kept" "$source"
+    expect 0 run ch05 --recorded
+    prints 'stale: the program has changed since'
+    try quiz ch05
+    prints 'stale: the program has changed since'
+    expect 77 verify --recorded
+    prints "$recorded/fixed.sqlite is stale"
+    CI=true expect 1 verify --recorded
+    cp "$temporary/fixed.cu" "$source"
     cp "$recorded/fixed.sqlite" "$kept"
     head -c 20000 "$kept" >"$recorded/fixed.sqlite"
-    try run ch05
-    exits 2
+    expect 2 run ch05
     says "$recorded/fixed.sqlite"
     rm "$recorded/fixed.sqlite"
-    try run ch05
-    exits 77
+    expect 77 run ch05
     says './lab record'
-    cp "$kept" "$recorded/fixed.sqlite"
-    try run ch05
-    exits 0
 }
 
 full_disk() {
     topic='a full disk'
     if [[ -e /dev/full ]]; then
         command='lab list >/dev/full'
-        "$lab" list >/dev/full 2>"$temporary/err"
-        status=$?
-        out='' err=$(<"$temporary/err")
+        catch "$BASH" -c '"$1" list >/dev/full' "$BASH" "$lab"
         exits 1
         says 'could not be written'
     fi
@@ -105,51 +103,20 @@ full_disk() {
         skip 'mounting a small file system is not allowed here'
         return
     fi
-    # 64 KiB for a picture of an old one, and for evidence that is larger.
-    command='lab timeline --svg and lab record, onto a full disk'
-    mkdir -p "$temporary/whole/runs/ch05_streams"
-    cp -R ch05_streams/evidence "$temporary/whole/runs/ch05_streams/"
-    rm -rf build
-    PATH=$temporary/whole:$PATH with_own_mounts "$BASH" -c '
-        lab=$1 here=$2 old=$3
-        mkdir "$here" && mount -t tmpfs -o size=64k none "$here" || exit 99
-        echo old >"$here/a.svg"
-        "$lab" timeline ch05_streams/evidence/h200/fixed.sqlite --svg "$here/a.svg" || exit 98
-        echo old >"$here/a.svg"
-        dd if=/dev/zero of="$here/filler" 2>/dev/null
-        "$lab" timeline ch05_streams/evidence/h200/fixed.sqlite --svg "$here/a.svg" && exit 97
-        [[ $(<"$here/a.svg") == old ]] || exit 96
-        [[ $(ls "$here") == a.svg$'"'\n'"'filler ]] || exit 95
-        rm "$here/filler"
-        mount --bind "$here" "$old" && echo old >"$old/fixed.sqlite" || exit 94
-        "$lab" record ch05 --stale && exit 93
-        [[ $(<"$old/fixed.sqlite") == old ]] || exit 92
-        [[ $(ls "$old") != *.part* ]] || exit 91
-        exit 0' "$BASH" "$lab" "$temporary/small" "$recorded" >"$temporary/out" 2>"$temporary/err"
-    status=$?
-    out=$(<"$temporary/out") err=$(<"$temporary/err")
-    exits 0
-    says 'a.svg'
-    check 'says why the evidence was not recorded' grep -q 'fixed.sqlite.*No space left on device' <<<"$err"
-    rm -rf "$temporary/whole/runs" build
-}
-
-two_at_once() {
-    topic='two lab at once'
+    # 64 KiB for evidence that is larger.
+    command='lab record ch05/1, onto a full disk'
+    mkdir -p "$temporary/whole/runs"
+    cp -R --parents "$exercise" "$temporary/whole/runs"
     on whole
-    mode whole nvcc slow
-    rm -rf build "$temporary/whole/nvcc.count"
-    "$lab" run ch05 --live --json </dev/null >"$temporary/first" 2>"$temporary/first.err" &
-    local first=$!
-    try run ch05 --live --json
-    exits 0
-    wait "$first"
-    status=$?
-    out=$(<"$temporary/first") err=$(<"$temporary/first.err")
-    exits 0
-    check 'each program is built once' test "$(wc -l <"$temporary/whole/nvcc.count")" -eq 2
-    mode whole nvcc works
-    on no_gpu
+    catch with_own_mounts "$BASH" -c '
+        mount -t tmpfs -o size=64k none "$2" && echo old >"$2/solution.sqlite" || exit 99
+        dd if=/dev/zero of="$2/filler" 2>/dev/null
+        "$1" record ch05/1
+        status=$?
+        [[ $(ls "$2") == filler?solution.sqlite && $(<"$2/solution.sqlite") == old ]] || exit 98
+        exit $status' "$BASH" "$lab" "$exercise/evidence/h200"
+    exits 1
+    check 'says why the evidence was not recorded' grep -q 'solution.sqlite.*No space left on device' <<<"$err"
 }
 
-run_parts bad_reports bad_evidence full_disk two_at_once
+run_parts bad_reports bad_cases bad_evidence full_disk

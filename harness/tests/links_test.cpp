@@ -1,14 +1,15 @@
-// Every relative link of every page leads to a file that is there, and to a heading that is in it.
+// Every relative link of every page leads to a file that is there, and to a heading that is in it; what
+// pages name by its path is there, too.
 #include <doctest/doctest.h>
 
+#include <cctype>
 #include <regex>
 #include <set>
-#include <string>
-#include <vector>
 
+#include "command_lines.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "course/known_failures.h"
+#include "course/course.h"
 
 using namespace lab;
 
@@ -16,70 +17,83 @@ namespace {
 
 const fs::path kRoot = LAB_SOURCE_FOLDER;
 
-std::vector<fs::path> pages() {
-    std::vector<fs::path> found;
-    const auto add = [&](const fs::directory_entry& entry) {
-        if (entry.path().extension() == ".md") found.push_back(entry.path());
-    };
-    for (const auto& entry : fs::directory_iterator(kRoot)) {
-        add(entry);
-        const std::string name = entry.path().filename().string();
-        if (!entry.is_directory() || (name != "docs" && name != "harness" && name.rfind("ch", 0) != 0))
-            continue;
-        for (const auto& below : fs::recursive_directory_iterator(entry.path())) add(below);
-    }
-    return found;
-}
-
-/// The lines outside of code blocks, without `code` in them.
+/// The lines outside of code blocks.
 std::vector<std::string> prose_of(const fs::path& page) {
     std::vector<std::string> lines;
     bool code = false;
     for (const std::string& line : split(read_file(page), '\n')) {
-        if (trim(line).rfind("```", 0) == 0) code = !code;
-        if (!code) lines.push_back(std::regex_replace(line, std::regex("`[^`]*`"), ""));
+        if (trim(line).starts_with("```")) code = !code;
+        if (!code) lines.push_back(line);
     }
     return lines;
 }
 
+/// What a link to each of its headings ends in: in small letters, without punctuation.
 std::set<std::string> anchors_of(const fs::path& page) {
     std::set<std::string> anchors;
-    bool code = false;
-    for (const std::string& line : split(read_file(page), '\n')) {
-        if (trim(line).rfind("```", 0) == 0) code = !code;
-        std::smatch heading;
-        if (!code && std::regex_match(line, heading, std::regex("#+ (.*)")))
-            anchors.insert(anchor_of(heading[1]));
+    for (const std::string& line : prose_of(page)) {
+        if (!line.starts_with("#")) continue;
+        std::string anchor;
+        for (const unsigned char c : line.substr(line.find(' ') + 1))
+            if (std::isalnum(c) || c == '_' || c == '-' || c == ' ' || c > 127)
+                anchor += c == ' ' ? '-' : static_cast<char>(std::tolower(c));
+        anchors.insert(anchor);
     }
     return anchors;
+}
+
+/// Calls `use` with the first group of each match in a text; how many there are.
+template <class Use>
+int for_each_match(const std::string& text, const std::regex& pattern, const Use& use) {
+    int matches = 0;
+    for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at, ++matches)
+        use(std::string((*at)[1]));
+    return matches;
 }
 
 }  // namespace
 
 TEST_CASE("links: each leads to a file, and to a heading in it") {
     int links = 0;
-    for (const fs::path& page : pages()) {
+    for (const fs::path& page : pages())
         for (const std::string& line : prose_of(page)) {
-            const std::regex shape(R"(\]\(([^)\s]+)\))");
-            for (std::sregex_iterator at(line.begin(), line.end(), shape), end; at != end; ++at) {
-                const std::string link = (*at)[1];
-                if (link.find("://") != std::string::npos || link.rfind("mailto:", 0) == 0) continue;
+            const std::string text = std::regex_replace(line, std::regex("`[^`]*`"), "");
+            links += for_each_match(text, std::regex(R"(\]\(([^)\s:]+)\))"), [&](const std::string& link) {
                 const std::size_t hash = link.find('#');
-                const std::string file = link.substr(0, hash);
-                const fs::path target = file.empty() ? page : page.parent_path() / file;
-                // The last two chapters may come later than the pages that speak of them.
-                const bool planned =
-                    (file.find("/ch06_graphs/") != std::string::npos && !fs::exists(kRoot / "ch06_graphs")) ||
-                    (file.find("/ch07_roofline/") != std::string::npos &&
-                     !fs::exists(kRoot / "ch07_roofline"));
-                if (planned) continue;
+                const fs::path target = hash == 0 ? page : page.parent_path() / link.substr(0, hash);
                 INFO(page.string(), " links to ", link);
-                CHECK(fs::exists(target));
-                if (hash != std::string::npos && fs::exists(target))
-                    CHECK(anchors_of(target).count(link.substr(hash + 1)) == 1);
-                ++links;
-            }
+                REQUIRE(fs::exists(target));
+                if (hash != std::string::npos) CHECK(anchors_of(target).count(link.substr(hash + 1)) == 1);
+            });
         }
-    }
     CHECK(links >= 100);
+}
+
+TEST_CASE("programs and evidence that pages name are there") {
+    int named = 0;
+    for (const fs::path& page : pages()) {
+        if (page.filename() == "verification.md") continue;  // says what was verified under the names of then
+        const std::string text = read_file(page);
+        INFO(page.string());
+        named += for_each_match(
+            text, std::regex(R"([^\w/](ch\d\d_\w+/[\w./-]*\.(sqlite|nsys-rep|ncu-rep|cu|py))\b)"),
+            [&](const std::string& file) { CHECK_MESSAGE(fs::exists(kRoot / file), file); });
+    }
+    CHECK(named >= 100);
+}
+
+TEST_CASE("exercises and wrong answers that the page for instructors names are there") {
+    const Course course(kRoot);
+    const std::string page = read_file(kRoot / "docs/instructors.md");
+    CHECK(for_each_match(page, std::regex("`(ch\\d\\d/\\w+)`"), [&](const std::string& name) {
+              CHECK_NOTHROW_MESSAGE((void)course.choose(name), name);
+          }) >= 20);
+    std::set<std::string> answers;
+    for (const Chapter& chapter : course.chapters())
+        for (const Case& exercise : chapter.exercises)
+            for (const WrongAnswer& wrong : exercise.wrong)
+                answers.insert("`" + exercise.name + "`, `" + wrong.program.name + "`");
+    CHECK(for_each_match(page, std::regex(R"(\n\| (`\w+`, `\w+`) \|)"), [&](const std::string& named) {
+              CHECK_MESSAGE(answers.count(named) == 1, named);
+          }) >= 25);
 }

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <set>
 
 #include "core/error.h"
@@ -90,11 +89,7 @@ const std::vector<Expected> kExpected{
      "1 x API cudaErrorStreamCaptureInvalidated, cudaGetLastError, record_frame(Film const&)@capture, "
      "main@capture"},
     {"clean_memcheck", 0, ""},
-    {"fixed_racecheck", 0, ""},
     {"launch_memcheck", 1, "1 x API cudaErrorInvalidValue, cudaLaunchKernel, main@faults"},
-    {"leak_memcheck", 4,
-     "2 x Leak, 400 bytes, cudaMalloc@faults, main@faults\n"
-     "2 x Leak, 1024 bytes, cudaMalloc@faults, main@faults"},
     {"library_memcheck", 6,
      "1 x Invalid __global__ read, filter starter.cu:40, 4 bytes, allocation 4028 +1, smooth@shlib.so, "
      "main@shlib\n"
@@ -111,11 +106,6 @@ const std::vector<Expected> kExpected{
      "4 x API cudaErrorLaunchFailure, cudaFree, main@faults\n"
      "2 x Leak, 400 bytes, cudaMalloc@faults, main@faults\n"
      "2 x Leak, 1024 bytes, cudaMalloc@faults, main@faults"},
-    {"pair_memcheck", 5,
-     "2 x Invalid __global__ read, shift buggy.cu:22, 4 bytes, allocation 400 +1, main@buggy\n"
-     "1 x API cudaErrorLaunchFailure, cudaDeviceSynchronize, main@buggy\n"
-     "2 x Leak, 400 bytes, cudaMalloc@buggy, std::unique_ptr<float [], DeviceFree> "
-     "device_array<float>(unsigned long)@buggy, main@buggy"},
     {"pool_memcheck", 996,
      "3 x Invalid __global__ read, add_up starter.cu:32, 4 bytes, allocation 16000048, main@freed"},
     {"race_racecheck", 1, "1 x Race, race faults.cu:6"},
@@ -127,7 +117,7 @@ const std::vector<Expected> kExpected{
 
 }  // namespace
 
-TEST_CASE("what compute-sanitizer printed of real programs") {
+TEST_CASE("sanitizer: what compute-sanitizer printed of real programs") {
     std::set<std::string> samples;
     for (const Expected& expected : kExpected) {
         CAPTURE(expected.sample);
@@ -142,7 +132,7 @@ TEST_CASE("what compute-sanitizer printed of real programs") {
     }
 }
 
-TEST_CASE("headlines that no sample has, made by hand after the manual and public bug reports") {
+TEST_CASE("sanitizer: headlines that no sample has, made by hand after the manual and public bug reports") {
     CHECK(summaries(
               output({"Host API memory access error at host access to 0x7fb7614c4e00 of size 16,000 bytes",
                       "    Uninitialized access at 0x7fb7614c4e00 on access by cudaMemcpy source",
@@ -184,30 +174,27 @@ TEST_CASE("headlines that no sample has, made by hand after the manual and publi
           "1 x Race, k a.cu:5");
 }
 
-TEST_CASE("the place of a report, with and without line information, as old and new tools write it") {
-    for (const char* line : {"at oob(float *, const float *, int)+0xc0 in /home/me/src/faults.cu:5",
-                             "at 0xc0 in /home/me/src/faults.cu:5:oob(float *, const float *, int)"})
-        CHECK(summary(placed(line)) == "1 x Invalid __global__ read, oob faults.cu:5, 4 bytes");
-    for (const char* line : {"at oob(float *)+0xc0", "at 0xc0 in oob(float *)"})
-        CHECK(summary(placed(line)) == "1 x Invalid __global__ read, oob, 4 bytes");
+TEST_CASE("sanitizer: the place of a report, with and without line information") {
+    CHECK(summary(placed("at oob(float *, const float *)+0xc0 in /home/me/src [a:1]/faults.cu:5")) ==
+          "1 x Invalid __global__ read, oob faults.cu:5, 4 bytes");
+    CHECK(summary(placed("at oob(float *)+0xc0")) == "1 x Invalid __global__ read, oob, 4 bytes");
     CHECK(
-        summaries("========= Error: Race reported between Write access at 0x460 in a/b.cu:41:sum(int *)\n"
-                  "=========     and Read access at 0x7a0 in a/b.cu:51:sum(int *) [508 hazards]\n=========\n"
+        summaries("========= Error: Race reported between Write access at sum(int *)+0x460 in a/b.cu:41\n"
+                  "=========     and Read access at sum(int *)+0x7a0 in a/b.cu:51 [508 hazards]\n=========\n"
                   "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n") ==
         "1 x Race, sum b.cu:41");
 }
 
-TEST_CASE("a kernel has one name, however its signature reads") {
+TEST_CASE("sanitizer: a kernel has one name, however its signature reads") {
     for (const std::string signature :
          {"add(int *)", "void add<float>(T1 *, unsigned long)", "(anonymous namespace)::add(int *)",
           "void <unnamed>::add<(int)256>(const int *)", "void a::b::add<std::pair<int, int>>(T1)", "add"}) {
         CAPTURE(signature);
         CHECK(placed("at " + signature + "+0x50 in a.cu:1").function == "add");
-        CHECK(placed("at 0x50 in a.cu:1:" + signature).function == "add");
     }
 }
 
-TEST_CASE("frames of device and host, with the module behind them or on the next line") {
+TEST_CASE("sanitizer: frames of device and host, with the module behind them or on the next line") {
     CHECK(
         summaries(output({"Invalid __global__ write of size 4 bytes", "    at inner(int *)+0x50 in a.cu:3",
                           "    Device Frame: void outer<float>(T1 *)+0x30 in dir/a.cu:16",
@@ -219,7 +206,7 @@ TEST_CASE("frames of device and host, with the module behind them or on the next
         "run(int, char**) run.cpp:26@librun.so, __cudart803@program, @libcuda.so.1");
 }
 
-TEST_CASE("a report keeps the tool's own words, those of its first occurrence") {
+TEST_CASE("sanitizer: a report keeps the tool's own words, those of its first occurrence") {
     const std::string words = parse_sanitizer_output(sample("oob_memcheck")).reports[0].text;
     CHECK(words.starts_with("========= Invalid __global__ read of size 4 bytes\n"));
     CHECK(words.find("by thread (2,0,0) in block (3,0,0)") != std::string::npos);
@@ -227,7 +214,7 @@ TEST_CASE("a report keeps the tool's own words, those of its first occurrence") 
     CHECK(words.find("by thread (3,0,0)") == std::string::npos);
 }
 
-TEST_CASE("an error of a kind that is not known here is an error, and lends nobody its place") {
+TEST_CASE("sanitizer: an error of a kind that is not known here is an error, and lends nobody its place") {
     CHECK(
         summaries(output({"Invalid __global__ read of size 4 bytes", "    by thread (0,0,0) in block (0,0,0)",
                           "", "Something new that went wrong", "    at other(int *)+0x50 in other.cu:9"},
@@ -236,7 +223,7 @@ TEST_CASE("an error of a kind that is not known here is an error, and lends nobo
         "3 x Unknown");
 }
 
-TEST_CASE("output that is not whole is an error, wherever it breaks off") {
+TEST_CASE("sanitizer: output that is not whole is an error, wherever it breaks off") {
     const std::string text = sample("oob_memcheck");
     for (std::size_t length = 0; length < text.rfind("=========") + 30; length += 5)
         REQUIRE_THROWS_WITH_AS((void)parse_sanitizer_output(text.substr(0, length)),
@@ -244,7 +231,7 @@ TEST_CASE("output that is not whole is an error, wherever it breaks off") {
     CHECK_THROWS_AS((void)parse_sanitizer_output("hello\n"), Error);
 }
 
-TEST_CASE("a tool that saw no CUDA call, or failed by itself, proves nothing") {
+TEST_CASE("sanitizer: a tool that saw no CUDA call, or failed by itself, proves nothing") {
     const std::string text =
         "========= COMPUTE-SANITIZER\nusage: ...\n"
         "========= Error: Target application terminated before first instrumented API call\n";
@@ -255,7 +242,7 @@ TEST_CASE("a tool that saw no CUDA call, or failed by itself, proves nothing") {
                          doctest::Contains("failed by itself"), Error);
 }
 
-TEST_CASE("what the program prints is no report, even if it looks like one or ends no line") {
+TEST_CASE("sanitizer: what the program prints is no report, even if it looks like one or ends no line") {
     CHECK(summaries("Invalid __global__ read of size 4 bytes\n"
                     "==========================\nERROR SUMMARY: 5 errors\n at k(int *)+0x50 in a.cu:3\n" +
                     output({}, 0))
@@ -266,27 +253,13 @@ TEST_CASE("what the program prints is no report, even if it looks like one or en
           "1 x Invalid __global__ read, k a.cu:3, 4 bytes");
 }
 
-TEST_CASE("lines without end and numbers that overflow do no harm") {
+TEST_CASE("sanitizer: lines without end and numbers that overflow do no harm") {
     const std::string name(300'000, 'k'), nines(400, '9');
     CHECK(placed("at " + name + "(int)+0x50 in a.cu:3").function == name);
-    CHECK(placed("at 0x50 in a.cu:" + nines + ":k(int)").function == "k");
+    CHECK(placed("at k(int)+0x50 in a.cu:" + nines).function == "k");
     CHECK(only_report(output({"Leaked " + nines + " bytes at 0x0"})).bytes > 0);
     CHECK(parse_sanitizer_output("========= ERROR SUMMARY: " + nines + " errors\n").reports[0].count > 0);
     for (const char* line : {"at ", "at 0x", "at 0x5 in ", "at +0x", "at k+0x in :", "at 0x5 in :3", "Leaked",
                              "Error: ", "Program hit ", "Invalid  of size ", ": "})
         CHECK_NOTHROW((void)parse_sanitizer_output(output({line, "    " + std::string(line)}, 5)));
-}
-
-TEST_CASE("a hundred thousand different reports are read in the time that it takes to read them") {
-    constexpr int kReports = 100'000;
-    std::string text;
-    for (int i = 0; i < kReports; ++i)
-        text += fmt::format(
-            "========= Invalid __global__ read of size 4 bytes\n"
-            "=========     at kernel(int *)+0x50 in file.cu:{}\n=========\n",
-            i);
-    const auto began = std::chrono::steady_clock::now();
-    CHECK(parse_sanitizer_output(text + "========= ERROR SUMMARY: 100000 errors\n").reports.size() ==
-          kReports);
-    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(20));  // pairs of them: minutes
 }

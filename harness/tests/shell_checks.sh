@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2034
 # What the tests of `lab` share; read by lab_*.sh, each called as  lab_X.sh LAB  in the repository's root. They work in
-# a copy of the course. Machines are faked (fake_tools/README.md), so they run the same with a GPU and CUDA or without;
-# what cannot be faked here is skipped with a sentence.
+# a copy of the parts of the course that `parts` names. Machines are faked (fake_tools/README.md), so they run the same
+# with a GPU and CUDA or without; what cannot be faked here is skipped with a sentence.
 set -u
 if (($# != 1)) || [[ ! -x $1 || ! -d harness/tests/fake_tools ]]; then
     echo "usage: $0 LAB, the built program, in the repository's root" >&2
@@ -13,30 +13,34 @@ trap 'rm -rf -- "$temporary"' EXIT
 course=$temporary/course
 export TMPDIR=$temporary/tmp
 mkdir "$course" "$TMPDIR"
-cp -R lab common harness docs README.md ch*/ "$course" || exit 2
+if [[ ! -v parts ]]; then parts=(ch01_tools ch05_streams); fi
+cp -R --parents "${parts[@]}" lab common harness/{doctor,tests/fake_tools,tests/samples} "$course" || exit 2
 chmod -R u+w "$course"
 cd "$course" || exit 2
-# The fake tools hand out recorded runs, which a draft does not have yet.
-mapfile -t drafts < <(grep -l '^draft = true' ch*/chapter.toml)
-if ((${#drafts[@]} > 0)); then
-    for draft in "${drafts[@]}"; do rm -r "${draft%/*}" "harness/tests/wrong/${draft%/*}"; done
-    "$lab" docs >/dev/null || exit 2 # the pages, without them
-fi
-unset NO_COLOR CDPATH
+unset NO_COLOR CDPATH CI
 export TERM=xterm-256color LC_ALL=C.UTF-8
 readonly plain_path=/usr/bin:/bin escape=$'\e'
-readonly recorded=ch05_streams/evidence/h200
-readonly exercise=ch05_streams/exercises/1_vector_add_pipeline answer=work/ch05_streams/1_vector_add_pipeline/answer.cu
+readonly recorded=ch05_streams/evidence/h200 exercise=ch05_streams/exercises/1_vector_add_pipeline
+readonly answer=work/ch05_streams/1_vector_add_pipeline/answer.cu
 passed=0 failed=0 skipped=0 topic='' command='' status=0 out='' err=''
 
 # ---- what a check is
 
-# Runs lab. Leaves `status`, `out`, `err`, and `command` for messages.
-try() {
-    command="lab $*"
-    timeout 60 "$lab" "$@" </dev/null >"$temporary/out" 2>"$temporary/err"
+# Runs a program, or a function. Leaves `status`, `out` and `err`.
+catch() {
+    "$@" </dev/null >"$temporary/out" 2>"$temporary/err"
     status=$?
     out=$(<"$temporary/out") err=$(<"$temporary/err")
+}
+# Runs lab. Leaves also `command`, for messages.
+try() {
+    command="lab $*"
+    catch timeout 60 "$lab" "$@"
+}
+# Runs lab, which should end so.
+expect() { # exit code, then the words
+    try "${@:2}"
+    exits "$1"
 }
 
 check() { # what should be, then a command that succeeds if it is so
@@ -123,26 +127,32 @@ try_without() { # tools, comma-separated; then the words of lab
     fi
     if ! can_mount; then return 1; fi
     command="lab $*"
-    timeout 60 "$BASH" -c "$(declare -f with_own_mounts); with_own_mounts \"\$@\"" "$BASH" "$BASH" -c '
+    catch with_own_mounts timeout 60 "$BASH" -c '
         while [[ $1 != -- ]]; do mount -t tmpfs none "$1" || exit 99; shift; done
-        shift; exec "$@"' "$BASH" "${places[@]}" -- "$lab" "$@" \
-        </dev/null >"$temporary/out" 2>"$temporary/err"
-    status=$?
-    out=$(<"$temporary/out") err=$(<"$temporary/err")
+        shift; exec "$@"' "$BASH" "${places[@]}" -- "$lab" "$@"
 }
 
-machine no_gpu nvidia-smi=broken nvcc
-machine no_nvcc nvidia-smi=broken
-machine no_nsys nvidia-smi nvcc
-machine no_sanitizer nvidia-smi nvcc nsys
-machine nothing
-machine whole nvidia-smi nvcc nsys ncu compute-sanitizer
-on no_gpu
+make_machines() {
+    rm -rf "$temporary"/{no_gpu,no_nvcc,no_nsys,no_sanitizer,nothing,whole}
+    machine no_gpu nvidia-smi=broken nvcc
+    machine no_nvcc nvidia-smi=broken
+    machine no_nsys nvidia-smi nvcc
+    machine no_sanitizer nvidia-smi nvcc nsys
+    machine nothing
+    machine whole nvidia-smi nvcc nsys ncu compute-sanitizer
+    on no_gpu
+}
+make_machines
 
-# Runs the parts, and ends with their sum.
+# Runs the parts, and ends with their sum. Each begins with the course and the machines as they are now.
 run_parts() { # functions, each with its topic
     local part
-    for part in "$@"; do "$part"; done
+    cp -R "$course" "$temporary/kept"
+    for part in "$@"; do
+        "$part"
+        cd / && rm -rf "$course" && cp -R "$temporary/kept" "$course" && cd "$course" || exit 2
+        make_machines
+    done
     printf '%d passed, %d failed' "$passed" "$failed"
     if ((skipped)); then printf ', %d skipped' "$skipped"; fi
     printf '\n'

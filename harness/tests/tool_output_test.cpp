@@ -1,11 +1,12 @@
 #include "evidence/tool_results.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "core/files.h"
 #include "core/text.h"
-#include "hand_made_export.h"
 #include "lab_binary.h"
+#include "tools/evidence_writer.h"
 
 using namespace lab;
 
@@ -64,17 +65,6 @@ TEST_CASE("counters and reports are read back as they were recorded") {
     CHECK(printed_by_program(evidence) == looked_at().out);
 }
 
-TEST_CASE("a run that no tool looked at says nothing") {
-    RunRecord run;
-    run.provenance["gpu"] = "x";
-    const Store store(run);
-    const Evidence evidence = Evidence::open(store.path);
-    CHECK(counters_in(evidence).empty());
-    CHECK(reports_in(evidence).empty());
-    CHECK(sanitizers_run(evidence).empty());
-    CHECK(printed_by_program(evidence).empty());
-}
-
 TEST_CASE("analyze of evidence without a trace shows what else is there") {
     const Store store(looked_at());
     const Outcome shown = run_lab({"analyze", store.path.string()});
@@ -97,15 +87,4 @@ TEST_CASE("analyze of evidence without a trace shows what else is there") {
     CHECK(json["sanitizer_reports"][0]["text"] == long_text(40));
     CHECK(run_lab({"analyze", store.path.string(), "--range", "x"}).exit_code == 2);
     CHECK(run_lab({"timeline", store.path.string()}).exit_code == 2);
-}
-
-TEST_CASE("analyze --json of a stranger's export has nothing of other tools") {
-    const TemporaryFolder folder;
-    {
-        HandMadeExport made(folder.path() / "own.sqlite");
-        made.launch(0, {.start = 10, .end = 20, .correlation = 1});
-    }
-    const Json json = json_of(run_lab({"analyze", (folder.path() / "own.sqlite").string(), "--json"}));
-    CHECK_FALSE(json.contains("ncu_metrics"));
-    CHECK_FALSE(json.contains("sanitizer_reports"));
 }

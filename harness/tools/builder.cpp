@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 
-#include "core/files.h"
 #include "core/parallel.h"
-#include "core/process.h"
 #include "core/text.h"
 #include "tools/machine.h"
 
@@ -20,13 +19,13 @@ namespace {
 
 constexpr std::chrono::seconds kCompilerLimit{300};
 
-/// Does the linker say it? Of what it complains of, only the line behind the last one says "error".
+/// Is this a line of the linker? Its complaints do not say "error"; only the line after the last one does.
 bool is_of_linker(const std::string& line) {
     const std::string program = fs::path(line.substr(0, line.find(':'))).filename().string();
-    return program == "ld" || program.rfind("ld.", 0) == 0 || program.ends_with("-ld");
+    return program == "ld" || program.starts_with("ld.") || program.ends_with("-ld");
 }
 
-/// A compiler's first complaints, or its linker's: the rest mostly follow from them.
+/// The first complaints of the compiler or the linker. The rest mostly follow from them.
 std::string first_errors(const std::string& text) {
     constexpr std::size_t kMostLines = 20;
     const std::vector<std::string> lines = split(trim(text), '\n');
@@ -56,7 +55,7 @@ void compile(const Workspace& workspace, const Program& program, const std::stri
     append(command.words, workspace.common_flags());
     // An unused variable is no reason not to look at what a learner's program does.
     if (*program.file.begin() == "work")
-        std::erase_if(command.words, [](const std::string& word) { return word.rfind("-Werror", 0) == 0; });
+        std::erase_if(command.words, [](const std::string& word) { return word.starts_with("-Werror"); });
     command.words.push_back("-arch=" + arch);
     if (as_library) append(command.words, {"-shared", "-Xcompiler=-fPIC", "-DBUILD_LIBRARY"});
     append(command.words, {workspace.shown(workspace.source_of(program)), "-o", part.string()});
@@ -76,9 +75,18 @@ void compile(const Workspace& workspace, const Program& program, const std::stri
     fs::rename(part, target);
 }
 
-/// Does the source hold a library too, which the program opens at run time?
+/// Does the source also hold a library, which the program opens at run time?
 bool has_library(const fs::path& source) {
     return read_file(source).find("BUILD_LIBRARY") != std::string::npos;
+}
+
+/// The variables that a CUDA program needs, and no others.
+std::vector<std::string> clean_environment() {
+    std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"};
+    for (const char* name : {"LD_LIBRARY_PATH", "TMPDIR"})
+        if (const char* value = std::getenv(name); value && *value)
+            variables.push_back(fmt::format("{}={}", name, value));
+    return variables;
 }
 
 }  // namespace
@@ -111,7 +119,7 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     fs::create_directories(folder);
     const Lock lock(stamp);
     if (up_to_date()) return binary;  // another lab has just built it
-    fs::remove(stamp);                // no binary may bear the stamp of another, wherever this ends
+    fs::remove(stamp);                // if the build breaks off, the old stamp must not vouch for it
     if (has_library(workspace.source_of(program)))
         compile(workspace, program, arch, library_of(binary), true, announce);
     compile(workspace, program, arch, binary, false, announce);
@@ -145,6 +153,22 @@ std::vector<fs::path> build_programs(const Workspace& workspace, const std::vect
 std::string built_fingerprint(const fs::path& binary) {
     const std::string stamp = read_file(binary.string() + ".built");
     return stamp.substr(0, stamp.find(' '));
+}
+
+Command with_program(Command tool, const Program& program, const fs::path& binary, bool for_publication,
+                     const TemporaryFolder& scratch) {
+    if (for_publication) {
+        fs::copy_file(binary, scratch.path() / program.name);
+        if (fs::exists(library_of(binary)))
+            fs::copy_file(library_of(binary), library_of(scratch.path() / program.name));
+        tool.environment = clean_environment();
+        tool.folder = scratch.path();
+        tool.words.push_back("./" + program.name);
+    } else {
+        tool.words.push_back(binary.string());
+    }
+    append(tool.words, program.run_arguments());
+    return tool;
 }
 
 }  // namespace lab

@@ -11,17 +11,11 @@ namespace lab {
 
 namespace {
 
-/// A name as an SQL identifier, whatever it holds.
+/// A name as an SQL identifier. It may hold any characters.
 std::string quoted(const std::string& name) {
     std::string identifier = "\"";
     for (const char c : name) identifier += c == '"' ? std::string("\"\"") : std::string(1, c);
     return identifier + "\"";
-}
-
-bool source_has(const Database& database, const std::string& table, const std::string& column) {
-    if (!database.has_table(table, "source")) return false;
-    const std::vector<std::string> columns = database.columns_of(table, "source");
-    return std::find(columns.begin(), columns.end(), column) != columns.end();
 }
 
 /// Copies a table with its columns' names and plain types; their constraints and computed columns stay
@@ -45,30 +39,27 @@ void copy_table(const Database& database, const ExportTable& table) {
 
 /// Keeps the strings that kept rows refer to.
 void copy_strings(const Database& database) {
-    constexpr std::pair<const char*, const char*> kReferences[] = {
-        {"CUPTI_ACTIVITY_KIND_KERNEL", "shortName"},
-        {"CUPTI_ACTIVITY_KIND_KERNEL", "demangledName"},
-        {"CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"},
-        {"NVTX_EVENTS", "textId"},
-    };
-    std::vector<std::string> used{"SELECT NULL"};
-    for (const auto& [table, column] : kReferences)
-        if (source_has(database, table, column))
-            used.push_back(fmt::format("SELECT {} FROM main.{}", column, table));
     database.execute("CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)");
-    if (database.has_table("StringIds", "source"))
+    if (!database.has_table("StringIds", "source")) return;
+    for (const auto& [table, column] : {std::pair{"CUPTI_ACTIVITY_KIND_KERNEL", "shortName"},
+                                        {"CUPTI_ACTIVITY_KIND_KERNEL", "demangledName"},
+                                        {"CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"},
+                                        {"NVTX_EVENTS", "textId"}}) {
+        const std::vector<std::string> columns =
+            database.has_table(table) ? database.columns_of(table, "main") : std::vector<std::string>{};
+        if (std::find(columns.begin(), columns.end(), column) == columns.end()) continue;
         database.execute(
-            fmt::format("INSERT INTO main.StringIds SELECT id, value FROM source.StringIds WHERE id IN ({})",
-                        join(used, " UNION ")));
+            fmt::format("INSERT OR IGNORE INTO main.StringIds SELECT id, value FROM source.StringIds "
+                        "WHERE id IN (SELECT {} FROM main.{})",
+                        column, table));
+    }
 }
 
 /// Keeps samples of the wanted GPU metrics, from the first kernel to the last. Sampling fills far more rows
 /// than a question needs.
 void copy_gpu_metrics(const Database& database, const std::vector<std::string>& wanted) {
-    if (wanted.empty() || !database.has_table("GPU_METRICS", "source") ||
-        !database.has_table("TARGET_INFO_GPU_METRICS", "source") ||
-        !database.has_table("CUPTI_ACTIVITY_KIND_KERNEL", "source"))
-        return;
+    for (const char* table : {"GPU_METRICS", "TARGET_INFO_GPU_METRICS", "CUPTI_ACTIVITY_KIND_KERNEL"})
+        if (wanted.empty() || !database.has_table(table, "source")) return;
     database.execute(
         "CREATE TABLE main.TARGET_INFO_GPU_METRICS (typeId INTEGER, metricId INTEGER, metricName TEXT);"
         "CREATE TABLE main.GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER)");
@@ -104,6 +95,25 @@ int64_t count_of(const Database& database, const char* table) {
     return row.next() ? row.integer(0) : 0;
 }
 
+/// Binds a value that may be NULL.
+template <class T>
+void bind(Statement& row, int number, const T& value) {
+    row.bind(number, value);
+}
+void bind(Statement& row, int number, const std::optional<double>& value) {
+    if (value) row.bind(number, *value);
+}
+
+/// Adds a row of these values to one of our own tables.
+template <class... Values>
+void insert(const Database& database, const char* table, const Values&... values) {
+    const std::vector<std::string> places(sizeof...(values), "?");
+    Statement row = database.prepare(fmt::format("INSERT INTO {} VALUES ({})", table, join(places, ", ")));
+    int number = 0;
+    (bind(row, ++number, values), ...);
+    row.next();
+}
+
 /// A report with its frames, and with the text of the line that it blames.
 void write_report(const Database& database, const std::string& tool, const SanitizerReport& r, int64_t id,
                   const std::map<std::string, std::string>& sources) {
@@ -111,17 +121,12 @@ void write_report(const Database& database, const std::string& tool, const Sanit
     const auto lines = file == sources.end() ? std::vector<std::string>{} : split(file->second, '\n');
     const auto line = static_cast<std::size_t>(r.line);
     const std::string source = line > 0 && line <= lines.size() ? trim(lines[line - 1]) : "";
-    Statement row = database.prepare(
-        "INSERT INTO SANITIZER_REPORTS VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
-    row.bind(1, tool).bind(2, r.kind).bind(3, r.severity).bind(4, r.function).bind(5, r.file);
-    row.bind(6, r.line).bind(7, r.bytes).bind(8, r.count).bind(9, r.allocation_bytes);
-    row.bind(10, r.beyond_bytes).bind(11, source).bind(12, shorten(r.text, 4000)).bind(13, id).next();
-    for (std::size_t depth = 0; depth < r.frames.size(); ++depth) {
-        const SanitizerFrame& f = r.frames[depth];
-        Statement frame =
-            database.prepare("INSERT INTO SANITIZER_FRAMES VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
-        frame.bind(1, id).bind(2, static_cast<int64_t>(depth)).bind(3, f.on_host ? "host" : "device");
-        frame.bind(4, f.function).bind(5, f.file).bind(6, f.line).bind(7, f.module).next();
+    insert(database, "SANITIZER_REPORTS", tool, r.kind, r.severity, r.function, r.file, r.line, r.bytes,
+           r.count, r.allocation_bytes, r.beyond_bytes, source, shorten(r.text, 4000), id);
+    for (int64_t depth = 0; depth < std::ssize(r.frames); ++depth) {
+        const SanitizerFrame& f = r.frames[static_cast<std::size_t>(depth)];
+        const std::string side = f.on_host ? "host" : "device";
+        insert(database, "SANITIZER_FRAMES", id, depth, side, f.function, f.file, f.line, f.module);
     }
 }
 
@@ -129,38 +134,23 @@ void write_own_tables(const Database& database, const RunRecord& run) {
     database.execute("BEGIN");
     for (const OwnTable& table : own_tables())
         database.execute(fmt::format("CREATE TABLE {} ({})", table.name, table.columns));
-    for (const auto& [key, value] : run.provenance) {
-        Statement row = database.prepare("INSERT INTO PROVENANCE VALUES (?1, ?2)");
-        row.bind(1, key).bind(2, value).next();
-    }
-    if (run.exit_code) {
-        Statement program = database.prepare("INSERT INTO PROGRAM VALUES (?1, ?2)");
-        program.bind(1, int64_t{*run.exit_code}).bind(2, run.out).next();
-    }
-    const auto ran = [&](const std::string& tool) {
-        Statement row = database.prepare("INSERT INTO TOOLS_RUN VALUES (?1)");
-        row.bind(1, tool).next();
-    };
+    for (const auto& [key, value] : run.provenance) insert(database, "PROVENANCE", key, value);
+    if (run.exit_code) insert(database, "PROGRAM", int64_t{*run.exit_code}, run.out);
+    const auto add_tool = [&](const std::string& tool) { insert(database, "TOOLS_RUN", tool); };
     if (run.nsys) {
-        if (run.nsys->exported) ran("nsys");
-        if (count_of(database, "GPU_METRICS") > 0) ran("gpu_metrics");
-        Statement row = database.prepare("INSERT INTO NSYS_RUN VALUES (?1, ?2, ?3, ?4)");
-        row.bind(1, run.nsys->options).bind(2, int64_t{run.nsys->exported.has_value()});
-        row.bind(3, count_of(database, "CUPTI_ACTIVITY_KIND_KERNEL")).bind(4, run.nsys->said).next();
+        const bool is_there = run.nsys->exported.has_value();
+        if (is_there) add_tool("nsys");
+        if (count_of(database, "GPU_METRICS") > 0) add_tool("gpu_metrics");
+        insert(database, "NSYS_RUN", run.nsys->options, int64_t{is_there},
+               count_of(database, "CUPTI_ACTIVITY_KIND_KERNEL"), run.nsys->said);
     }
-    if (!run.ncu.empty()) ran("ncu");
-    for (const NcuMetric& m : run.ncu) {
-        Statement row = database.prepare("INSERT INTO NCU_METRICS VALUES (?1, ?2, ?3, ?4, ?5)");
-        row.bind(1, m.launch).bind(2, m.kernel).bind(3, m.metric).bind(4, m.unit);
-        if (const auto number = m.number()) row.bind(5, *number);  // NULL else
-        row.next();
-    }
+    if (!run.ncu.empty()) add_tool("ncu");
+    for (const NcuMetric& m : run.ncu)
+        insert(database, "NCU_METRICS", m.launch, m.kernel, m.metric, m.unit, m.number());
     int64_t reports = 0;
     for (const auto& [tool, found] : run.sanitizer) {
-        ran(tool);
-        for (const SanitizerReport& r : found) {
-            write_report(database, tool, r, ++reports, run.sources);
-        }
+        add_tool(tool);
+        for (const SanitizerReport& r : found) write_report(database, tool, r, ++reports, run.sources);
     }
     database.execute("COMMIT");
 }

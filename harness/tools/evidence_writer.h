@@ -13,17 +13,17 @@
 
 namespace lab {
 
-/// A run under nsys: what was asked of it beside the course's own options, and what it left.
+/// A run under nsys.
 struct NsysRun {
-    std::string options;
+    std::string options;                            ///< beside the course's own
     std::optional<std::filesystem::path> exported;  ///< an .sqlite; nothing if no report was generated
     std::string said;                               ///< why there is no report
 };
 
 /// What the tools said in one run, ready to be stored.
 struct RunRecord {
-    std::optional<NsysRun> nsys;           ///< nothing where nsys was not there
-    std::vector<std::string> gpu_metrics;  ///< of the sampled metrics, those whose name begins so are kept
+    std::optional<NsysRun> nsys;           ///< nothing if nsys is not installed
+    std::vector<std::string> gpu_metrics;  ///< samples of metrics whose names begin so are kept
     std::vector<NcuMetric> ncu;
     /// By tool; a tool that ran clean has no reports.
     std::map<std::string, std::vector<SanitizerReport>> sanitizer;
@@ -33,7 +33,7 @@ struct RunRecord {
     Provenance provenance;
 };
 
-/// Writes an evidence file whole or not at all. Of the export only export_tables() are kept, and nothing that
+/// Writes an evidence file whole or not at all. It keeps only export_tables() of the export, so nothing in it
 /// names the machine's user, environment or device serial.
 void write_evidence(const RunRecord& run, const std::filesystem::path& path);
 

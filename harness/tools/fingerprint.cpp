@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdint>
+#include <iterator>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -35,8 +36,7 @@ class Lexer {
             const std::size_t end = token_end();
             if (line_begins_ && text_[at_] == '#') in_directive_ = true;
             line_begins_ = false;
-            // A bracket right behind the name in a #define begins its parameters; one behind a space does
-            // not.
+            // The parameters in a #define begin right behind its name; a bracket behind a space is its value.
             const bool has_parameters = tokens_.size() >= 2 && tokens_[tokens_.size() - 2] == "define" &&
                                         text_[at_] == '(' && is_word(text_[at_ - 1]);
             tokens_.push_back(has_parameters ? "(parameters" : std::string(text_.substr(at_, end - at_)));
@@ -52,10 +52,10 @@ class Lexer {
         return found == std::string_view::npos ? text_.size() : found + word.size();
     }
 
-    /// Moves behind a space, a comment or a continued line; false where none begins.
+    /// Moves past a space, a comment or a continued line; false if none begins here.
     bool skip_layout() {
         if (follows("//"))
-            at_ = std::min(text_.find('\n', at_), text_.size());
+            skip_line_comment();
         else if (follows("/*"))
             at_ = behind("*/", at_ + 2);
         else if (follows("\\\n"))
@@ -69,6 +69,12 @@ class Lexer {
         return true;
     }
 
+    /// Moves to the end of the line, or of the last one that a backslash continues.
+    void skip_line_comment() {
+        for (char last = ' '; at_ < text_.size() && (text_[at_] != '\n' || last == '\\'); ++at_)
+            if (text_[at_] != '\r') last = text_[at_];
+    }
+
     void end_line(char space) {
         if (space != '\n') return;
         if (in_directive_) tokens_.emplace_back("\n");
@@ -79,17 +85,21 @@ class Lexer {
     [[nodiscard]] std::size_t token_end() const {
         std::size_t end = at_;
         while (end < text_.size() && (is_word(text_[end]) || is_digit_separator(end))) ++end;
-        if (end < text_.size() && (text_[end] == '"' || (text_[end] == '\'' && end == at_))) {
-            const bool is_raw = text_[end] == '"' && end > at_ && text_[end - 1] == 'R';
-            return is_raw ? raw_text_end(end) : quoted_end(end);
-        }
+        const char next = end < text_.size() ? text_[end] : ' ';
+        if (end == at_ && (next == '"' || next == '\'')) return quoted_end(end);
+        if (next == '"' && is_prefix(text_.substr(at_, end - at_)))
+            return text_[end - 1] == 'R' ? raw_text_end(end) : quoted_end(end);
         if (end > at_) return end;
         // Operators that would mean something else if layout came between their characters.
-        static constexpr std::array<std::string_view, 14> kPairs{"++", "--", "&&", "||", "->", "::", "##",
-                                                                 "==", "!=", "<=", ">=", "<<", "+=", "-="};
-        for (const std::string_view pair : kPairs)
-            if (follows(pair)) return at_ + 2;
-        return at_ + 1;
+        constexpr std::string_view kPairs = "++ -- && || -> :: ## == != <= >= << += -=";
+        const std::string_view two = text_.substr(at_, 2);
+        return at_ + (two.size() == 2 && two[1] != ' ' && kPairs.find(two) != kPairs.npos ? 2 : 1);
+    }
+
+    /// Does the word before a quote say how its text is encoded?
+    [[nodiscard]] static bool is_prefix(std::string_view word) {
+        if (word.ends_with('R')) word.remove_suffix(1);
+        return word.empty() || word == "L" || word == "u" || word == "U" || word == "u8";
     }
 
     /// The quote in 1'000
@@ -121,27 +131,22 @@ class Lexer {
     std::vector<std::string> tokens_;
 };
 
-/// The names of #include "name", as far as they are in the tokens.
-std::vector<std::string> quoted_includes(const std::vector<std::string>& tokens) {
-    std::vector<std::string> names;
-    for (std::size_t i = 2; i < tokens.size(); ++i)
-        if (tokens[i - 2] == "#" && tokens[i - 1] == "include" && tokens[i].size() > 2 && is_text(tokens[i]))
-            names.push_back(tokens[i].substr(1, tokens[i].size() - 2));
-    return names;
-}
-
+/// Adds the tokens of a file, and those of every file that it includes by "name".
 void add_file(const fs::path& path, const fs::path& root, std::set<fs::path>& done,
               std::vector<std::string>& tokens) {
     if (!done.insert(fs::weakly_canonical(path)).second) return;
     const std::vector<std::string> own = tokens_of(read_file(path));
-    tokens.insert(tokens.end(), own.begin(), own.end());
-    for (const std::string& name : quoted_includes(own))
+    append(tokens, own);
+    for (std::size_t i = 2; i < own.size(); ++i) {
+        if (own[i - 2] != "#" || own[i - 1] != "include" || own[i].size() < 3 || !is_text(own[i])) continue;
+        const std::string name = own[i].substr(1, own[i].size() - 2);
         for (const fs::path& candidate : {path.parent_path() / name, root / name}) {
             std::error_code unusable;  // the name may be too long for a path
             if (!fs::is_regular_file(candidate, unusable)) continue;
             add_file(candidate, root, done, tokens);
             break;
         }
+    }
 }
 
 /// The longest piece of a text that stands in the output as it does in the source: between conversions such
@@ -163,20 +168,12 @@ std::string longest_literal_piece(const std::string& text) {
     return longest;
 }
 
-/// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv). It tells versions apart and protects from
-/// nobody.
-class Hash {
-  public:
-    void add(std::string_view text) {
-        for (const char c : text) add(static_cast<unsigned char>(c));
-        add('\0');
-    }
-    [[nodiscard]] std::string hex() const { return fmt::format("{:016x}", state_); }
-
-  private:
-    void add(unsigned char byte) { state_ = (state_ ^ byte) * 0x100000001b3ULL; }
-    uint64_t state_ = 0xcbf29ce484222325ULL;
-};
+/// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv). It tells versions apart; it is no
+/// protection against forgery.
+void add_to_hash(uint64_t& hash, std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    hash *= 0x100000001b3ULL;  // a byte of 0 ends each text
+}
 
 }  // namespace
 
@@ -191,45 +188,34 @@ std::vector<std::string> tokens_of_program(const fs::path& source, const fs::pat
     return tokens;
 }
 
-std::set<std::size_t> silent_messages(const std::vector<std::string>& tokens, const std::string& seen) {
+std::string silent_messages(const std::vector<std::string>& tokens, const std::string& seen) {
     constexpr std::size_t kShortest = 6;  // a shorter piece may stand in any output by chance
-    const auto is_code = [](const std::string& word) {
-        return word == "asm" || word == "__asm__" || word == "_Pragma";
-    };
-    std::set<std::size_t> silent;
+    std::vector<std::string> silent;
     std::size_t number = 0;
     bool in_code = false;  // of asm(...), up to the end of the statement
     for (const std::string& token : tokens) {
-        in_code = is_code(token) || (in_code && token != ";" && token != "}");
+        const bool begins_code = token == "asm" || token == "__asm__" || token == "_Pragma";
+        in_code = begins_code || (in_code && token != ";" && token != "}");
         if (!is_text(token)) continue;
         const std::string piece = longest_literal_piece(token);
         const bool is_message = !in_code && token.find(' ') != std::string::npos &&
                                 token.find_first_of(";{") == std::string::npos && piece.size() >= kShortest;
-        if (is_message && seen.find(piece) == std::string::npos) silent.insert(number);
+        if (is_message && seen.find(piece) == std::string::npos) silent.push_back(std::to_string(number));
         ++number;
     }
-    return silent;
+    return join(silent, " ");
 }
 
 std::string fingerprint(const std::vector<std::string>& tokens, const std::string& build,
-                        const std::set<std::size_t>& silent) {
-    Hash hash;
-    hash.add(build);
+                        const std::string& silent) {
+    std::istringstream numbers(silent);
+    const std::set<std::size_t> left_out(std::istream_iterator<std::size_t>(numbers), {});
+    uint64_t hash = 0xcbf29ce484222325ULL;
+    add_to_hash(hash, build);
     std::size_t number = 0;
     for (const std::string& token : tokens)
-        hash.add(is_text(token) && silent.count(number++) ? "\"\"" : token);
-    return hash.hex();
-}
-
-std::string to_text(const std::set<std::size_t>& numbers) {
-    return fmt::format("{}", fmt::join(numbers, " "));
-}
-
-std::set<std::size_t> numbers_in_text(const std::string& text) {
-    std::istringstream words(text);
-    std::set<std::size_t> numbers;
-    for (std::size_t number; words >> number;) numbers.insert(number);
-    return numbers;
+        add_to_hash(hash, is_text(token) && left_out.contains(number++) ? "\"\"" : token);
+    return fmt::format("{:016x}", hash);
 }
 
 }  // namespace lab

@@ -1,9 +1,9 @@
 #include "tools/machine.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
-#include "core/platform.h"
 #include "core/text.h"
 
 namespace lab {
@@ -12,34 +12,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The numbers in a name: {13, 0} of "cuda-13.0".
-std::vector<int> numbers_in(const std::string& name) {
-    std::vector<int> numbers;
-    bool within = false;
-    for (const char c : name) {
-        const bool digit = c >= '0' && c <= '9';
-        if (digit && !within) numbers.push_back(0);
-        if (digit && numbers.back() < 1'000'000) numbers.back() = numbers.back() * 10 + (c - '0');
-        within = digit;
-    }
-    return numbers;
-}
-
 /// Folders below `base` whose names begin so, the newest version first: cuda-13.0 before cuda-9.2.
 std::vector<fs::path> newest_first(const fs::path& base, const std::string& beginning = "") {
     std::vector<fs::path> folders;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(base, ignored))
-        if (entry.path().filename().string().rfind(beginning, 0) == 0) folders.push_back(entry.path());
+        if (entry.path().filename().string().starts_with(beginning)) folders.push_back(entry.path());
     std::sort(folders.begin(), folders.end(), [](const fs::path& a, const fs::path& b) {
-        return numbers_in(a.filename().string()) > numbers_in(b.filename().string());
+        return ::strverscmp(a.filename().c_str(), b.filename().c_str()) > 0;
     });
     return folders;
 }
 
 std::optional<fs::path> find_tool(const std::string& name, const std::vector<fs::path>& elsewhere) {
     if (const auto in_path = find_program(name)) return in_path;
-    std::error_code ignored;  // of folders that only others may read
+    std::error_code ignored;  // a folder that only others may read
     for (const fs::path& candidate : elsewhere)
         if (fs::is_regular_file(candidate, ignored)) return candidate;
     return std::nullopt;
@@ -53,37 +40,23 @@ std::vector<fs::path> below(const std::vector<fs::path>& folders, const std::vec
 }
 
 std::vector<fs::path> toolkits() {
-    std::vector<fs::path> folders{on_this_machine("/usr/local/cuda")};
-    append(folders, newest_first(on_this_machine("/usr/local"), "cuda-"));
+    std::vector<fs::path> folders{"/usr/local/cuda"};
+    append(folders, newest_first("/usr/local", "cuda-"));
     return folders;
 }
 
-/// Installations of a tool that have a folder of their own: NVIDIA's, a toolkit's, the distribution's.
-std::vector<fs::path> installations(const std::string& tool) {
-    std::vector<fs::path> folders = newest_first(on_this_machine("/opt/nvidia/" + tool));
-    append(folders, newest_first(on_this_machine("/opt/nvidia/" + tool + "-cli")));
-    for (const fs::path& toolkit : toolkits()) append(folders, newest_first(toolkit, tool + "-"));
-    folders.push_back(on_this_machine("/usr/lib/" + tool));
-    return folders;
+/// Where a tool lies in each toolkit.
+std::vector<fs::path> in_toolkit(const std::string& tool) {
+    return below(toolkits(), {"bin/" + tool, tool + "/" + tool});
 }
 
-std::vector<fs::path> in_toolkit(const std::string& name) {
-    return below(toolkits(), {"bin/" + name, name + "/" + name});
-}
-
-std::vector<fs::path> nsys_places() {
-    std::vector<fs::path> places = in_toolkit("nsys");
-    append(places, below(installations("nsight-systems"),
-                         {"bin/nsys", "target-linux-x64/nsys", "target-linux-sbsa-armv8/nsys"}));
-    append(places, below(installations("nsight-compute"),
-                         {"host/target-linux-x64/nsys", "host/target-linux-sbsa-armv8/nsys"}));
-    return places;
-}
-
-std::vector<fs::path> ncu_places() {
-    std::vector<fs::path> places = in_toolkit("ncu");
-    append(places, below(installations("nsight-compute"), {"ncu"}));
-    return places;
+/// Files of a product such as "nsight-compute", as NVIDIA, a toolkit and the distribution install it.
+std::vector<fs::path> in_product(const std::string& product, const std::vector<std::string>& inside) {
+    std::vector<fs::path> folders = newest_first("/opt/nvidia/" + product);
+    append(folders, newest_first("/opt/nvidia/" + product + "-cli"));
+    for (const fs::path& toolkit : toolkits()) append(folders, newest_first(toolkit, product + "-"));
+    folders.push_back("/usr/lib/" + product);
+    return below(folders, inside);
 }
 
 }  // namespace
@@ -107,8 +80,8 @@ std::optional<GpuInfo> read_gpu(const Outcome& answer) {
 }
 
 const std::optional<fs::path>& nvidia_smi() {
-    static const auto found = find_tool("nvidia-smi", {on_this_machine("/usr/lib/wsl/lib/nvidia-smi"),
-                                                       on_this_machine("/usr/local/nvidia/bin/nvidia-smi")});
+    static const auto found =
+        find_tool("nvidia-smi", {"/usr/lib/wsl/lib/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi"});
     return found;
 }
 
@@ -118,12 +91,23 @@ const std::optional<fs::path>& nvcc() {
 }
 
 const std::optional<fs::path>& nsys() {
-    static const auto found = find_tool("nsys", nsys_places());
+    static const auto found = [] {
+        std::vector<fs::path> places = in_toolkit("nsys");
+        append(places, in_product("nsight-systems",
+                                  {"bin/nsys", "target-linux-x64/nsys", "target-linux-sbsa-armv8/nsys"}));
+        append(places, in_product("nsight-compute",
+                                  {"host/target-linux-x64/nsys", "host/target-linux-sbsa-armv8/nsys"}));
+        return find_tool("nsys", places);
+    }();
     return found;
 }
 
 const std::optional<fs::path>& ncu() {
-    static const auto found = find_tool("ncu", ncu_places());
+    static const auto found = [] {
+        std::vector<fs::path> places = in_toolkit("ncu");
+        append(places, in_product("nsight-compute", {"ncu"}));
+        return find_tool("ncu", places);
+    }();
     return found;
 }
 

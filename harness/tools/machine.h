@@ -19,7 +19,7 @@ struct GpuInfo {
 /// The first GPU that the driver reports, or nothing.
 [[nodiscard]] const std::optional<GpuInfo>& gpu();
 
-/// The words that ask nvidia-smi for what GpuInfo holds, and its answer read; nothing if it names no GPU.
+/// The command that asks nvidia-smi for a GpuInfo, and its answer as one; nothing if it names no GPU.
 [[nodiscard]] std::vector<std::string> gpu_query(const std::filesystem::path& smi);
 [[nodiscard]] std::optional<GpuInfo> read_gpu(const Outcome& answer);
 
@@ -34,7 +34,7 @@ struct GpuInfo {
 /// Is this nsys the one inside the package of ncu?
 [[nodiscard]] bool comes_with_ncu(const std::filesystem::path& nsys_path);
 
-/// The programs that turn what this nsys records into a report: beside it, in the order in which to try them.
+/// nsys starts a second program, the importer, to make a report. These lie beside this nsys, newest first.
 [[nodiscard]] std::vector<std::filesystem::path> importers_of(const std::filesystem::path& nsys_path);
 
 /// The version a tool prints of itself: "2025.3.2" of nsys, "13.0" of nvcc; "" if it prints none. An Error if

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <unordered_map>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -61,19 +60,9 @@ bool begins_as_row(const std::string& line) {
     return line[0] == '"' && end != std::string::npos && end > 1 && line.compare(end, 3, "\",\"") == 0;
 }
 
-std::size_t column(const std::vector<std::string>& header, const std::string& name) {
-    const auto at = std::find(header.begin(), header.end(), name);
-    if (at == header.end())
-        throw Error(
-            fmt::format("ncu's table has no column '{}'. List the metrics of this GPU with: ncu "
-                        "--query-metrics",
-                        name));
-    return static_cast<std::size_t>(at - header.begin());
-}
-
 [[noreturn]] void fail_without_table(std::string_view text) {
     for (const std::string& line : split(text, '\n'))
-        if (line.rfind("==ERROR==", 0) == 0)
+        if (line.starts_with("==ERROR=="))
             throw Error("ncu made no table. It says: " + printable(trim(line)));
     throw Error("ncu made no table: no line begins with \"ID\". Was it run with --csv --page raw?");
 }
@@ -113,28 +102,15 @@ bool is_absent(const std::string& value) {
     return value.empty() || value == "n/a";
 }
 
-/// "1,234,567.5" without its commas; "" if they do not group by thousands, or if there are two points.
-std::string without_grouping(const std::string& value) {
-    const std::size_t whole_end = std::min(value.find_first_of(".eE"), value.size());
-    const std::string whole = value.substr(value[0] == '-' ? 1 : 0, whole_end - (value[0] == '-' ? 1 : 0));
-    if (value.find(',', whole_end) != std::string::npos) return "";
-    const std::vector<std::string> groups = split(whole, ',');
-    for (std::size_t i = 0; i < groups.size() && groups.size() > 1; ++i)
-        if (i == 0 ? groups[i].empty() || groups[i].size() > 3 : groups[i].size() != 3) return "";
-    std::string digits = value;
-    std::erase(digits, ',');
-    return digits;
-}
-
 }  // namespace
 
 std::optional<double> NcuMetric::number() const {
     if (is_absent(value)) return std::nullopt;
-    const std::string digits = without_grouping(value);
+    std::string digits = value;
+    std::erase(digits, ',');  // between thousands: ncu is run in the locale C
     double result = 0;
     const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
-    if (digits.empty() || problem != std::errc() || end != digits.data() + digits.size() ||
-        !std::isfinite(result))
+    if (problem != std::errc() || end != digits.data() + digits.size() || !std::isfinite(result))
         throw Error(fmt::format("metric {} of kernel {} is '{}', which is no number", metric,
                                 printable(kernel), printable(value)));
     return result;
@@ -143,27 +119,35 @@ std::optional<double> NcuMetric::number() const {
 std::vector<NcuMetric> parse_ncu_csv(std::string_view text, const std::vector<std::string>& metrics,
                                      Absent absent) {
     const RawTable table = read_table(text);
-    const std::size_t kernel = column(table.header, kKernelColumn);
+    const auto column = [&](const std::string& name) {
+        return static_cast<std::size_t>(std::find(table.header.begin(), table.header.end(), name) -
+                                        table.header.begin());
+    };
     std::vector<std::string> wanted = metrics;
     if (wanted.empty()) wanted.assign(table.header.begin() + kFirstMetricColumn, table.header.end());
-    std::unordered_map<std::string, std::size_t> column_of;  // the first of a name
-    for (std::size_t c = 0; c < table.header.size(); ++c) column_of.try_emplace(table.header[c], c);
+    std::vector<std::size_t> columns;
+    for (const std::string& name : wanted) {
+        columns.push_back(column(name));
+        if (columns.back() == table.header.size() && absent == Absent::is_an_error)
+            throw Error(
+                fmt::format("ncu's table has no column '{}'. List the metrics of this GPU with: ncu "
+                            "--query-metrics",
+                            name));
+    }
+    const std::size_t kernel = column(kKernelColumn);
     std::vector<NcuMetric> result;
-    for (const auto& row : table.rows) {
-        for (const std::string& name : wanted) {
-            NcuMetric metric{*whole_number(row[0]), row[kernel], name, "", "n/a"};
-            if (const auto at = column_of.find(name); at != column_of.end())
-                metric.unit = table.units[at->second], metric.value = row[at->second];
-            else if (absent == Absent::is_an_error)
-                (void)column(table.header, name);
+    for (const auto& row : table.rows)
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            NcuMetric metric{*whole_number(row[0]), row[kernel], wanted[i], "", "n/a"};
+            if (columns[i] < row.size())
+                metric.unit = table.units[columns[i]], metric.value = row[columns[i]];
             if (!metrics.empty() && absent == Absent::is_an_error && is_absent(metric.value))
                 throw Error(fmt::format(
                     "ncu has no value for {} of kernel {}: it shows '{}'. The metric may not exist "
                     "on this GPU; see ncu --query-metrics",
-                    name, printable(row[kernel]), metric.value));
+                    metric.metric, printable(metric.kernel), metric.value));
             result.push_back(std::move(metric));
         }
-    }
     return result;
 }
 
@@ -175,18 +159,8 @@ std::vector<std::string> unknown_metrics(std::string_view text) {
         if (at == std::string::npos) continue;
         // "regex:^no_such_metric\.(sum|...)$" of a name without suffix, else the name itself
         std::string name = trim(line.substr(at + kSaid.size()));
-        if (name.rfind("regex:^", 0) == 0) name = name.substr(7, name.find("\\.(") - 7);
+        if (name.starts_with("regex:^")) name = name.substr(7, name.find("\\.(") - 7);
         names.push_back(name);
-    }
-    return names;
-}
-
-std::vector<std::string> metric_list(std::string_view text) {
-    std::vector<std::string> names;
-    for (const std::string& line : split(text, '\n')) {
-        const std::string name = line.substr(0, line.find(' '));
-        if (name.find("__") != std::string::npos && line.find("  ") != std::string::npos)
-            names.push_back(name);
     }
     return names;
 }

@@ -14,26 +14,21 @@ struct NcuMetric {
     int64_t launch = 0;  ///< ncu's ID: the number of the profiled launch, from 0
     std::string kernel, metric, unit, value;
 
-    /// The value as a number, nothing for `n/a`: an absent value is never a zero. An Error for text, and for
-    /// digits that are grouped otherwise than by thousands, as another locale may write them.
+    /// The value as a number, nothing for `n/a`: an absent value is never a zero. An Error for text.
     [[nodiscard]] std::optional<double> number() const;
 };
 
-/// What becomes of a wanted metric that ncu has no value for, or no column.
+/// What to do about a wanted metric for which ncu has no column or no value.
 enum class Absent { is_an_error, is_kept };
 
-/// The rows of the table, wherever it begins: the program's own output and ncu's `==PROF==` lines before and
-/// between are passed over, and so is the row of units. Only columns in `metrics` are kept (all of them if it
-/// is empty). An Error if there is no table or no row; and if a wanted metric is missing or ncu shows `n/a`
-/// for it, unless that is kept, as `n/a`.
+/// The rows of the table. The program's own output and ncu's `==PROF==` lines may stand before the table and
+/// between its rows. `metrics` are the wanted columns; none means all. An Error if there is no table or no
+/// row, and for a wanted metric that is absent, unless that is kept, as `n/a`.
 [[nodiscard]] std::vector<NcuMetric> parse_ncu_csv(std::string_view text,
                                                    const std::vector<std::string>& metrics,
                                                    Absent absent = Absent::is_an_error);
 
 /// Metrics that ncu says it cannot find, as they were asked for: "no_such_metric".
 [[nodiscard]] std::vector<std::string> unknown_metrics(std::string_view text);
-
-/// The first column of what `ncu --query-metrics` prints: names without suffixes.
-[[nodiscard]] std::vector<std::string> metric_list(std::string_view text);
 
 }  // namespace lab

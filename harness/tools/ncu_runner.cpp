@@ -9,7 +9,6 @@
 #include "core/process.h"
 #include "core/text.h"
 #include "tools/machine.h"
-#include "tools/program_run.h"
 
 namespace lab {
 
@@ -32,17 +31,9 @@ std::string table_of(const fs::path& report, const Announce& announce) {
                      announce);
 }
 
-[[noreturn]] void fail_unknown(const std::string& metric) {
-    const Outcome outcome = run({.words = {ncu()->string(), "--query-metrics"}, .limit = kLimit});
-    const std::string base = metric.substr(0, metric.find('.'));
-    const std::string near = nearest(base, metric_list(outcome.out));
-    throw Error(fmt::format("it knows no metric '{}'{}. List them with: ncu --query-metrics", metric,
-                            near.empty() ? "" : fmt::format("; the nearest on this GPU is {}", near)));
-}
-
 /// "" if the counters could be read.
-std::string denied(const std::string& said) {
-    if (said.find("ERR_NVGPUCTRPERM") == std::string::npos) return "";
+std::string denied(const std::string& output) {
+    if (output.find("ERR_NVGPUCTRPERM") == std::string::npos) return "";
     return "ncu may not read the GPU's counters here (ERR_NVGPUCTRPERM): see docs/setup.md";
 }
 
@@ -63,26 +54,27 @@ std::vector<NcuMetric> run_ncu(const Program& program, const fs::path& binary, c
     for (;;) {
         fs::remove(report);  // an old report must not pass for a new one
         const TemporaryFolder scratch;
-        const std::string said =
+        const std::string output =
             output_of(with_program({.words = ncu_command(*ncu(), report, program, metrics), .limit = kLimit},
                                    program, binary, for_publication, scratch),
                       announce);
-        if (const std::string why = denied(said); !why.empty()) {
+        if (const std::string why = denied(output); !why.empty()) {
             if (for_publication) throw Error(why);
             announce("# " + why);
             return {};
         }
         if (fs::exists(report)) break;
-        const std::vector<std::string> unknown = unknown_metrics(said);
+        const std::vector<std::string> unknown = unknown_metrics(output);
+        if (unknown.empty()) {
+            (void)parse_ncu_csv(output, program.ncu_metrics);  // says why there is no table
+            throw Error("it left no report. It said: " + printable(shorten(trim(output), 300)));
+        }
         const auto left_out = std::erase_if(metrics, [&](const std::string& name) {
             return std::find(unknown.begin(), unknown.end(), name) != unknown.end();
         });
-        if (!unknown.empty() && (for_publication || left_out == 0 || metrics.empty()))
-            fail_unknown(unknown[0]);
-        if (unknown.empty()) {
-            (void)parse_ncu_csv(said, program.ncu_metrics);  // says why there is no table
-            throw Error("it left no report. It said: " + printable(shorten(trim(said), 300)));
-        }
+        if (for_publication || left_out == 0 || metrics.empty())
+            throw Error(
+                fmt::format("it knows no metric '{}'. List them with: ncu --query-metrics", unknown[0]));
         announce(fmt::format("# this GPU has no metric {}; once more without", join(unknown, ", ")));
     }
     return parse_ncu_csv(table_of(report, announce), program.ncu_metrics,

@@ -17,8 +17,8 @@ namespace lab {
                                                    const std::vector<std::string>& metrics);
 
 /// Writes `report`, which the GUI opens, and reads the metrics out of it. A metric that this GPU does not
-/// have comes back as `n/a`, or `for_publication` is an Error that names it and the nearest one there is.
-/// So is a GPU whose counters may not be read; without, that yields nothing, and the reason is announced.
+/// have comes back as `n/a`. If the GPU's counters may not be read, there are no metrics, and the reason is
+/// announced. `for_publication` both are an Error.
 [[nodiscard]] std::vector<NcuMetric> run_ncu(const Program& program, const std::filesystem::path& binary,
                                              const std::filesystem::path& report, bool for_publication,
                                              const Announce& announce);

@@ -7,7 +7,7 @@
 
 namespace lab {
 
-/// A way to record a program, beside the plain one: its own evidence file.
+/// A further way to record a program, with an evidence file of its own.
 struct Recording {
     std::string name, says;  ///< as findings call it ("" for the plain one), and what it is for
     std::vector<std::string> nsys_options = {};  ///< for `nsys profile`, after the course's own
@@ -18,15 +18,15 @@ struct Recording {
 struct Program {
     std::string name;            ///< "buggy", "fixed", "starter", "solution", or a wrong answer's name
     std::filesystem::path file;  ///< what a person edits: a .cu, or the .patch of a wrong answer
-    std::filesystem::path base;  ///< of a wrong answer: the .cu that its patch changes; else empty
+    std::filesystem::path base;  ///< the .cu that the patch changes; empty without a patch
     std::filesystem::path evidence_folder;  ///< holds a folder for each kind of GPU, such as h200
     std::vector<std::string> flags;         ///< for nvcc, beside the course's own: nvcc.flags of its folder
     std::vector<std::string> arguments;     ///< for every recording; the lesson's sizes are the defaults
     std::vector<std::string> check_arguments;  ///< smaller sizes for compute-sanitizer, which slows kernels
-    std::vector<std::string> sanitizers;       ///< of kSanitizerTools, those that findings need
+    std::vector<std::string> sanitizers;       ///< the tools of compute-sanitizer that findings need
     std::vector<std::string> ncu_metrics;      ///< metrics that findings need
     std::vector<std::string> ncu_options;      ///< for ncu, beside them: which kernels, which sections
-    std::vector<std::string> gpu_metrics;      ///< what nsys samples on the GPU; a metric's name begins so
+    std::vector<std::string> gpu_metrics;      ///< what nsys samples: metrics whose names begin so
     bool traced = true;                        ///< nsys records it
     Recording recording;                       ///< how this one is recorded
     std::vector<Recording> further;            ///< more recordings of the same binary
@@ -41,7 +41,7 @@ struct Program {
     /// The further recording of this name; nullptr if there is none.
     [[nodiscard]] const Recording* recording_called(const std::string& other) const;
 
-    /// What it is run with: its arguments, and behind them those of its recording.
+    /// The program's arguments, followed by those of its recording.
     [[nodiscard]] std::vector<std::string> run_arguments() const;
 };
 

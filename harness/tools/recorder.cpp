@@ -12,7 +12,6 @@
 #include "core/text.h"
 #include "tools/machine.h"
 #include "tools/ncu_runner.h"
-#include "tools/program_run.h"
 
 namespace lab {
 
@@ -20,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kProgramLimit{60}, kToolLimit{300};
 constexpr int kSanitizerFoundErrors = 86;
-constexpr std::size_t kMostKept = std::size_t{16} << 20;  ///< bytes of output; evidence takes up to 64 MiB
+constexpr std::size_t kMostKept = std::size_t{16} << 20;  ///< bytes of the program's output
 
 std::string last_lines(const std::string& text, std::size_t count) {
     std::vector<std::string> lines = split(trim(text), '\n');
@@ -64,10 +63,9 @@ void run_alone(const Program& program, const fs::path& binary, const Announce& a
 /// Exports a report, and looks at the export before anything relies on it.
 fs::path usable_export(const Program& program, const fs::path& report, const Announce& announce) {
     try {
-        const fs::path made =
-            export_report(report, fs::path(report).replace_extension(".export.sqlite"), announce);
-        (void)Evidence::open(made);
-        return made;
+        const fs::path to = fs::path(report).replace_extension(".export.sqlite");
+        (void)Evidence::open(export_report(report, to, announce));
+        return to;
     } catch (const Error& problem) {
         throw Error(
             fmt::format("nsys made no usable report of {}: {}", program.file.string(), problem.what()),
@@ -79,16 +77,15 @@ Outcome profile(const Program& program, const fs::path& binary, const RecordOpti
                 const Announce& announce) {
     // A sampled report is never published, so it may list the machine's processes.
     const bool alone = options.for_publication && !sample_gpu;
-    std::vector<std::string> words = alone ? alone_on_the_machine() : std::vector<std::string>{};
-    append(words, nsys_command(*nsys(), options.report, program, sample_gpu));
+    Command command{.words = alone ? alone_on_the_machine() : std::vector<std::string>{},
+                    .limit = kToolLimit};
+    append(command.words, nsys_command(*nsys(), options.report, program, sample_gpu));
     const TemporaryFolder scratch;
-    return announced(with_program({.words = words, .limit = kToolLimit}, program, binary,
-                                  options.for_publication, scratch),
-                     announce);
+    return announced(with_program(command, program, binary, options.for_publication, scratch), announce);
 }
 
 /// The line in which nsys says that its capture never began.
-std::string captured_nothing(const Outcome& outcome) {
+std::string no_reports_line(const Outcome& outcome) {
     for (const std::string& line : split(outcome.out + outcome.err, '\n'))
         if (line.find("No reports were generated") != std::string::npos) return printable(trim(line));
     return "";
@@ -104,11 +101,11 @@ void run_nsys(const Program& program, const fs::path& binary, const RecordOption
             "# nsys could not sample the GPU's metrics here (docs/setup.md says why); once more without");
         outcome = profile(program, binary, options, false, announce);
     }
+    const bool is_there = fs::exists(options.report);
     record.nsys = NsysRun{join(program.recording.nsys_options, " "), std::nullopt, ""};
-    if (!fs::exists(options.report) && !program.recording.name.empty())
-        record.nsys->said = captured_nothing(outcome);
+    if (!is_there && !program.recording.name.empty()) record.nsys->said = no_reports_line(outcome);
     if (!record.nsys->said.empty()) return;
-    if (!fs::exists(options.report) || outcome.timed_out || outcome.signal)
+    if (!is_there || outcome.timed_out || outcome.signal)
         throw Error(fmt::format("nsys made no report of {} ({}). It said:\n{}", program.file.string(),
                                 describe(outcome, {.words = {nsys()->string()}, .limit = kToolLimit}),
                                 last_lines(outcome.out + outcome.err, 12)),
@@ -126,65 +123,62 @@ void tool_step(const char* tool, const Program& program, const std::function<voi
     }
 }
 
-/// The GPU whose kernels a report holds, where it names several: the driver's first need not be the one.
-std::string gpu_of_kernels(const RunRecord& record) {
-    if (!record.nsys || !record.nsys->exported) return "";
-    const Evidence evidence = Evidence::open(*record.nsys->exported);
-    const Trace& trace = evidence.trace();
+/// The GPU that ran the kernels, if the report names several. It need not be the driver's first.
+std::string gpu_of_kernels(const Trace& trace) {
     if (trace.gpus.size() < 2 || trace.kernels.empty()) return "";
     for (const Gpu& one : trace.gpus)
         if (one.device == trace.kernels.front().device) return one.name;
     return "";
 }
 
-/// All tools that findings ask, at once: times mean nothing under the sanitizer.
+/// Runs all tools that findings need at once, since times mean nothing under the sanitizer.
 void run_sanitizers(const Program& program, const fs::path& binary, const Announce& announce,
                     RunRecord& record) {
     const std::vector<std::string>& tools = program.sanitizers;
     const Announce announce_in_turn = in_turn(announce);
-    std::vector<SanitizerOutput> outputs(tools.size());
+    for (const std::string& tool : tools) record.sanitizer[tool];
     for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
-        outputs[i] = run_sanitizer(tools[i], binary, program.check_arguments, announce_in_turn);
+        record.sanitizer.at(tools[i]) =
+            run_sanitizer(tools[i], binary, program.check_arguments, announce_in_turn).reports;
     });
-    for (std::size_t i = 0; i < tools.size(); ++i) record.sanitizer[tools[i]] = std::move(outputs[i].reports);
 }
 
-/// All that the tools and the program wrote.
-std::string seen_in(const RunRecord& record) {
+/// Everything that the tools and the program wrote, with the names of kernels and NVTX ranges in the trace.
+std::string seen_in(const RunRecord& record, const std::optional<Evidence>& trace) {
     std::string seen = record.out;
     for (const auto& [tool, reports] : record.sanitizer)
         for (const SanitizerReport& report : reports) seen += "\n" + report.text;
-    if (!record.nsys || !record.nsys->exported) return seen;
-    const Evidence trace = Evidence::open(*record.nsys->exported);
-    return seen + texts_in(trace.database());
-}
-
-/// A learner may have saved the file while its program ran: then the evidence is of the program that was
-/// built.
-void add_fingerprint_of_run(const Workspace& workspace, const Program& program, const fs::path& binary,
-                            const RunRecord& record, Provenance& p) {
-    p["fingerprint"] = built_fingerprint(binary);
-    if (p["fingerprint"] == workspace.fingerprint_of(program))
-        add_fingerprint(workspace, program, seen_in(record), p);
+    for (const auto& [table, column] : {std::pair{"StringIds", "value"}, {"NVTX_EVENTS", "text"}}) {
+        if (!trace || !trace->database().has_table(table)) continue;
+        Statement row = trace->database().prepare(fmt::format("SELECT {} FROM main.{}", column, table));
+        while (row.next()) seen += "\n" + row.text(0);
+    }
+    return seen;
 }
 
 Provenance provenance_of(const Workspace& workspace, const Program& program, const RunRecord& record,
                          const fs::path& binary) {
-    Provenance p{{"date", utc_now()}, {"program", program.file.string()}};
-    add_fingerprint_of_run(workspace, program, binary, record, p);
+    std::optional<Evidence> trace;
+    if (record.nsys && record.nsys->exported) trace = Evidence::open(*record.nsys->exported);
     std::vector<std::string> command{binary.filename().string()};
     append(command, program.run_arguments());
-    p["command"] = shell_line(command);
-    if (gpu())
-        p["gpu"] = gpu()->name, p["driver"] = gpu()->driver,
-        p["compute_capability"] = gpu()->compute_capability;
-    if (const std::string used = gpu_of_kernels(record); !used.empty() && used != p["gpu"]) {
+    Provenance p{{"date", utc_now()},
+                 {"program", program.file.string()},
+                 {"fingerprint", built_fingerprint(binary)},
+                 {"command", shell_line(command)},
+                 {"recording", recording_text(program)}};
+    // A learner may have saved the file while its program ran: the evidence is of the program that was built.
+    if (p["fingerprint"] == workspace.fingerprint_of(program))
+        add_fingerprint(workspace, program, seen_in(record, trace), p);
+    if (gpu()) p["gpu"] = gpu()->name, p["driver"] = gpu()->driver;
+    if (gpu()) p["compute_capability"] = gpu()->compute_capability;
+    const std::string used = trace ? gpu_of_kernels(trace->trace()) : "";
+    if (!used.empty() && used != p["gpu"]) {
         p["gpu"] = used;
         p.erase("compute_capability");  // it was of the first
     }
     if (nvcc()) p["cuda"] = version_of(*nvcc());
     if (record.nsys) p["nsys"] = version_of(*nsys());
-    p["recording"] = recording_text(program);
     if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
     if (!record.sanitizer.empty()) p["compute-sanitizer"] = version_of(*compute_sanitizer());
     return p;
@@ -192,25 +186,19 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
 
 }  // namespace
 
-std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path& report) {
-    return {nsys_path.string(),       "profile",
-            "--trace=cuda,nvtx",      "--sample=none",
-            "--cpuctxsw=none",        "--cuda-graph-trace=node",
-            "--force-overwrite=true", "-o",
-            report.string()};
-}
-
 std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path& report,
                                       const Program& program, bool sample_gpu) {
-    std::vector<std::string> words = nsys_command(nsys_path, report);
-    std::vector<std::string> more = program.recording.nsys_options;
+    std::vector<std::string> words{nsys_path.string(),      "profile",         "--trace=cuda,nvtx",
+                                   "--sample=none",         "--cpuctxsw=none", "--cuda-graph-trace=node",
+                                   "--force-overwrite=true"};
     // nsys takes an option once: a recording's own value stands in place of the course's.
-    for (const std::string& own : more)
+    for (const std::string& own : program.recording.nsys_options)
         std::erase_if(words, [&](const std::string& word) {
             return word.starts_with("--") && word.substr(0, word.find('=')) == own.substr(0, own.find('='));
         });
-    if (sample_gpu && !program.gpu_metrics.empty()) more.insert(more.begin(), "--gpu-metrics-devices=all");
-    words.insert(words.end() - 2, more.begin(), more.end());  // the report's name stays last
+    if (sample_gpu && !program.gpu_metrics.empty()) words.emplace_back("--gpu-metrics-devices=all");
+    append(words, program.recording.nsys_options);
+    append(words, {"-o", report.string()});
     return words;
 }
 

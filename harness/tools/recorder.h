@@ -18,9 +18,8 @@ struct RecordOptions {
 };
 
 /// Runs a built program by itself, then under nsys, and under ncu and compute-sanitizer where its findings
-/// need them. What is not installed is left out, and the evidence says so by not having it. An Error says
-/// which step failed and how. A further recording is one of nsys alone, or of the program with other
-/// arguments.
+/// need them. A tool that is not installed is left out, and the evidence then has nothing of it. An Error
+/// says which step failed and how. A further recording runs nsys alone, or the program with other arguments.
 [[nodiscard]] RunRecord record_program(const Workspace& workspace, const Program& program,
                                        const std::filesystem::path& binary, const RecordOptions& options,
                                        const Announce& announce);
@@ -34,14 +33,11 @@ struct RecordOptions {
 [[nodiscard]] std::filesystem::path export_report(const std::filesystem::path& report,
                                                   const std::filesystem::path& to, const Announce& announce);
 
-/// The words of an nsys recording, without the program.
-[[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
-                                                    const std::filesystem::path& report);
-
-/// The same with what the program's recording asks for beside; its GPU metrics only if `sample_gpu`.
+/// The words of an nsys recording, without the program to run: the course's options, and what the program's
+/// recording asks for beside. GPU metrics are sampled only if `sample_gpu`.
 [[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
                                                     const std::filesystem::path& report,
-                                                    const Program& program, bool sample_gpu);
+                                                    const Program& program = {}, bool sample_gpu = false);
 
 /// The words of a run under one tool of compute-sanitizer, without the program.
 [[nodiscard]] std::vector<std::string> sanitizer_command(const std::filesystem::path& sanitizer_path,

@@ -1,7 +1,6 @@
 #include "tools/sanitizer_report.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -25,7 +24,7 @@ std::optional<std::string_view> after(std::string_view text, std::string_view ma
 }
 
 /// The number that `text` begins with, with or without commas between thousands; 0 if there is none. Of a
-/// number larger than any tool prints, only the first digits are read, so that sums of such numbers fit too.
+/// number larger than any tool prints only the first digits are read, so that sums still fit in 64 bits.
 int64_t leading_integer(std::string_view text) {
     constexpr int64_t kTooMany = INT64_MAX / 1000;
     int64_t value = 0;
@@ -44,11 +43,9 @@ std::optional<int64_t> count_in(std::string_view line, std::string_view mark, st
     return leading_integer(*count);
 }
 
-std::string without(std::string_view text, std::string_view word) {
-    std::string rest;
-    for (std::size_t at; (at = text.find(word)) != kNowhere; text.remove_prefix(at + word.size()))
-        rest += text.substr(0, at);
-    return rest.append(text);
+std::string without(std::string text, std::string_view word) {
+    for (std::size_t at; (at = text.find(word)) != kNowhere;) text.erase(at, word.size());
+    return text;
 }
 
 std::string without_folders(std::string_view path) {
@@ -57,7 +54,7 @@ std::string without_folders(std::string_view path) {
 
 /// A function's name as nsys has it, without return type, namespaces, template arguments and parameters.
 std::string plain_function(std::string_view signature) {
-    std::string name = without(without(signature, "(anonymous namespace)::"), "<unnamed>::");
+    std::string name = without(without(std::string(signature), "(anonymous namespace)::"), "<unnamed>::");
     name = trim(name.substr(0, name.find_first_of("<([")));
     return name.substr(name.find_last_of(": ") + 1);
 }
@@ -71,70 +68,57 @@ std::string_view beginning(std::string_view line, std::initializer_list<std::str
 /// The report that `line` begins, if it begins one.
 std::optional<SanitizerReport> headline(std::string_view line) {
     SanitizerReport report;
-    const auto size = after(line, " of size "), pool_size = after(line, " on allocation of size ");
-    const std::string_view access = beginning(line, {"Invalid ", "Misaligned ", "Uninitialized ", "Unused ",
-                                                     "Potential invalid ", "Host API memory access error"});
-    const auto pool = beginning(line, {"Use-after-free", "Use-before-alloc", "Free-before-alloc"});
     const std::string_view level = beginning(line, {"Error: ", "Warning: ", "Info: "});
     const std::string_view what = line.substr(level.size());
+    const bool is_access = !beginning(line, {"Invalid ", "Misaligned ", "Uninitialized ", "Unused ",
+                                             "Potential invalid ", "Host API memory access error"})
+                                .empty();
+    const auto size = after(line, " of size ");
     if (line.starts_with("Leaked ")) {  // "Leaked 4,028 bytes at 0x7f0678800000"
         report.kind = "Leak";
         report.bytes = leading_integer(line.substr(7));
-    } else if (size && !access.empty()) {  // "Invalid __global__ read of size 4 bytes"
+    } else if (size && is_access) {  // "Invalid __global__ read of size 4 bytes"
         // An address before the size is left out of the kind: it differs from run to run.
         report.kind = line.substr(
             0, std::min({line.find(" of size "), line.find(" in allocation"), line.find(" at host access")}));
         report.bytes = leading_integer(*size);
-    } else if (pool_size && !pool.empty()) {  // "Use-after-free on allocation of size 256 bytes at 0x336"
-        report.kind = pool;
-        report.allocation_bytes = leading_integer(*pool_size);
     } else if (!level.empty()) {  // "Error: Race reported between ...", "Warning: Potential WAW hazard ..."
-        const bool hazard = what.starts_with("Potential ") && what.find(" hazard") != kNowhere;
-        if (hazard || what.starts_with("Race ")) report.kind = "Race";
+        const bool is_hazard = what.starts_with("Potential ") && what.find(" hazard") != kNowhere;
+        if (is_hazard || what.starts_with("Race ")) report.kind = "Race";
         if (level != "Error: ") report.severity = "warning";
     } else if (line.starts_with("Program hit ")) {  // "... cudaErrorX (error 1) ... API call to cudaY."
         const std::string_view error = line.substr(12);
         report.kind = "API " + std::string(error.substr(0, error.find(' ')));
         if (const auto call = after(line, " on CUDA API call to "))
             report.function = call->substr(0, call->find_first_of(". "));
-    } else {
-        report.kind = beginning(line, {"Barrier error detected", "Warpgroup MMA sequence error detected",
-                                       "Malloc/Free error encountered", "Deadlock detected"});
+    } else {  // "Use-after-free on allocation of size 256 bytes at 0x336"
+        const auto pool = beginning(line, {"Use-after-free", "Use-before-alloc", "Free-before-alloc"});
+        if (size && !pool.empty()) report.kind = pool, report.allocation_bytes = leading_integer(*size);
+        if (pool.empty())
+            report.kind = beginning(line, {"Barrier error detected", "Warpgroup MMA sequence error detected",
+                                           "Malloc/Free error encountered", "Deadlock detected"});
     }
     if (report.kind.empty()) return std::nullopt;
     return report;
 }
 
-/// Sets file and line from "folder/file.cu:10" and returns what follows; nothing if there is no line number.
-template <class Place>
-std::optional<std::string_view> add_source_line(std::string_view text, Place& place) {
-    for (std::size_t colon = text.find(':'); colon != kNowhere; colon = text.find(':', colon + 1)) {
-        const std::size_t end = std::min(text.find_first_not_of("0123456789", colon + 1), text.size());
-        if (end == colon + 1) continue;
-        place.file = without_folders(text.substr(0, colon));
-        place.line = leading_integer(text.substr(colon + 1));
-        return text.substr(end);
-    }
-    return std::nullopt;
+/// Sets file and line from "folder/file.cu:10"; false if there is no line number.
+bool add_source_line(std::string_view text, auto& place) {
+    const std::size_t colon = text.rfind(':');
+    if (colon == kNowhere || text.find_first_of("0123456789", colon) != colon + 1) return false;
+    place.file = without_folders(text.substr(0, colon));
+    place.line = leading_integer(text.substr(colon + 1));
+    return true;
 }
 
-/// Sets the place, if the report has none yet, from a line such as "at kernel(int *)+0x50 in file.cu:10"
-/// (tools since 2024) or "at 0x50 in file.cu:10:kernel(int *)" (earlier ones). Without -lineinfo both name
-/// the kernel only.
+/// Sets the place, if the report has none yet, from "at kernel(int *)+0x50 in file.cu:10". Without -lineinfo
+/// that names the kernel only.
 void add_place(std::string_view line, SanitizerReport& report) {
-    if (!report.function.empty()) return;
     const auto place = line.starts_with("at ") ? line.substr(3) : after(line, " at ");
-    if (!place) return;
-    const std::size_t offset = place->find("+0x");
-    if (place->starts_with("0x")) {
-        const auto where = after(*place, " in ");
-        if (!where || place->find(' ') != place->find(" in ")) return;  // an address, not a place
-        const auto rest = add_source_line(*where, report);
-        report.function = plain_function(!rest ? *where : rest->starts_with(":") ? rest->substr(1) : "");
-    } else if (offset != kNowhere) {
-        report.function = plain_function(place->substr(0, offset));
-        if (const auto where = after(place->substr(offset), " in ")) add_source_line(*where, report);
-    }
+    const std::size_t offset = place ? place->find("+0x") : kNowhere;
+    if (offset == kNowhere || !report.function.empty()) return;
+    report.function = plain_function(place->substr(0, offset));
+    if (const auto where = after(place->substr(offset), " in ")) add_source_line(*where, report);
 }
 
 /// "and is 5 bytes after the nearest allocation at 0x7fafba800000 of size 400 bytes"
@@ -171,7 +155,7 @@ void add_frame(std::string_view line, SanitizerReport& report) {
     report.frames.push_back(std::move(frame));
 }
 
-/// An Error for a line by which the tool says that its output is worth nothing.
+/// Throws if the tool says in this line that its output proves nothing.
 void refuse(std::string_view line) {
     if (line.find("terminated before first instrumented API call") != kNowhere)
         throw Error(
@@ -183,16 +167,15 @@ void refuse(std::string_view line) {
 
 /// One report for all that are of the same kind, place and size.
 std::vector<SanitizerReport> distinct(std::vector<SanitizerReport> reports) {
-    using Key = std::tuple<std::string, std::string, std::string, std::string, int64_t, int64_t>;
-    std::map<Key, std::size_t> place_of;
+    const auto key = [](const SanitizerReport& r) {
+        return std::tuple(r.kind, r.severity, r.function, r.file, r.line, r.bytes);
+    };
+    std::map<decltype(key(reports[0])), std::size_t> place_of;
     std::vector<SanitizerReport> result;
     for (SanitizerReport& r : reports) {
-        const auto [at, is_new] =
-            place_of.try_emplace({r.kind, r.severity, r.function, r.file, r.line, r.bytes}, result.size());
-        if (is_new)
-            result.push_back(std::move(r));
-        else
-            ++result[at->second].count;
+        const auto [at, is_new] = place_of.try_emplace(key(r), result.size());
+        if (!is_new) ++result[at->second].count;
+        if (is_new) result.push_back(std::move(r));
     }
     return result;
 }
@@ -235,7 +218,7 @@ SanitizerOutput parse_sanitizer_output(std::string_view text) {
             "compute-sanitizer's output has no summary line, so it is not whole; was the tool killed?");
     const int64_t unknown = output.errors - static_cast<int64_t>(reports.size()) - not_printed;
     output.reports = distinct(std::move(reports));
-    if (unknown > 0) {  // of a kind whose headline is not known here
+    if (unknown > 0) {  // their headlines are not known here
         SanitizerReport& report = output.reports.emplace_back();
         report.kind = "Unknown", report.count = unknown;
     }

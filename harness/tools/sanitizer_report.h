@@ -9,7 +9,7 @@
 
 namespace lab {
 
-/// A step of the way to a problem: through device functions, or through the host's to the launch or call.
+/// A frame of a backtrace: device functions, then host functions up to the launch or call.
 struct SanitizerFrame {
     bool on_host = false;
     std::string function;  ///< short name on the device, as printed on the host; empty if unknown
@@ -21,7 +21,7 @@ struct SanitizerFrame {
 /// One kind of problem at one place; `count` says how often it was reported there.
 struct SanitizerReport {
     /// "Invalid __global__ read", "Race", "Uninitialized __global__ memory read", "Leak", "API cudaError...",
-    /// ...; "Unknown" for errors that the summary counts and nothing here can read.
+    /// ...; "Unknown" for errors that the summary counts and this reader does not know.
     std::string kind;
     std::string severity = "error";  ///< or "warning"
     std::string function;  ///< the kernel's short name, or the API call for an API error; empty if unknown
@@ -41,9 +41,9 @@ struct SanitizerOutput {
     int64_t errors = 0;  ///< what the tool's own summary line says
 };
 
-/// Reads what one tool printed of one run; lines of the program among it are passed over. An Error if there
-/// is no summary line, as the output is then not whole, if the tool failed by itself, or if it never saw the
-/// program reach the GPU, which would be a false pass.
+/// Reads what one tool printed in one run, and skips the program's own lines. An Error if there is no summary
+/// line (the output is not whole), if the tool itself failed, or if the program never reached the GPU, which
+/// would be a false pass.
 [[nodiscard]] SanitizerOutput parse_sanitizer_output(std::string_view text);
 
 }  // namespace lab

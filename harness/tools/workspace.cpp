@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <optional>
+#include <set>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -17,21 +18,14 @@ namespace lab {
 
 namespace {
 
-/// The folders of GPUs below an evidence folder: the order in which to look for a recorded run.
-std::vector<fs::path> gpu_folders(const fs::path& evidence) {
-    std::vector<fs::path> folders;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(evidence, ignored))
-        if (entry.is_directory()) folders.push_back(entry.path());
-    std::sort(folders.begin(), folders.end());
-    return folders;
-}
-
 /// The recorded run to show of a program; nothing if there is none.
 std::optional<fs::path> recorded_run(const fs::path& root, const Program& program) {
-    for (const fs::path& folder : gpu_folders(root / program.evidence_folder))
-        if (fs::exists(folder / program.evidence_name())) return folder / program.evidence_name();
-    return std::nullopt;
+    std::set<fs::path> runs;  // by GPU
+    std::error_code ignored;
+    for (const auto& gpu : fs::directory_iterator(root / program.evidence_folder, ignored))
+        if (fs::exists(gpu.path() / program.evidence_name()))
+            runs.insert(gpu.path() / program.evidence_name());
+    return runs.empty() ? std::nullopt : std::optional(*runs.begin());
 }
 
 void apply_patch(const fs::path& patch, const fs::path& base, const fs::path& to) {
@@ -51,7 +45,7 @@ void apply_patch(const fs::path& patch, const fs::path& base, const fs::path& to
     fs::rename(part, to);
 }
 
-/// What decides, beside the source, what the tools see.
+/// Everything beside the source that decides what the tools see.
 std::string build_text(const Workspace& workspace, const Program& program) {
     std::string text = join(workspace.common_flags(), " ") + " " + join(program.flags, " ") + " -- " +
                        join(program.arguments, " ");
@@ -91,8 +85,7 @@ fs::path Workspace::source_of(const Program& program) const {
 }
 
 std::string Workspace::fingerprint_of(const Program& program, const std::string& silent) const {
-    return fingerprint(tokens_of_program(source_of(program), root_), build_text(*this, program),
-                       numbers_in_text(silent));
+    return fingerprint(tokens_of_program(source_of(program), root_), build_text(*this, program), silent);
 }
 
 bool Workspace::is_stale(const Program& program, const Evidence& evidence) const {
@@ -122,26 +115,10 @@ bool Workspace::has_evidence_of(const Program& program) const {
     return recorded_run(root_, program).has_value();
 }
 
-std::string texts_in(const Database& database) {
-    std::string text;
-    const auto add = [&](const char* table, const char* column) {
-        if (!database.has_table(table)) return;
-        Statement row = database.prepare(fmt::format("SELECT {} FROM main.{}", column, table));
-        while (row.next()) text += "\n" + row.text(0);
-    };
-    add("StringIds", "value");
-    add("NVTX_EVENTS", "text");
-    add("PROGRAM", "stdout");
-    add("SANITIZER_REPORTS", "text");
-    add("SANITIZER_REPORTS", "source");
-    return text;
-}
-
 void add_fingerprint(const Workspace& workspace, const Program& program, const std::string& seen,
                      Provenance& provenance) {
-    const std::set<std::size_t> silent =
-        silent_messages(tokens_of_program(workspace.source_of(program), workspace.root()), seen);
-    provenance["silent"] = to_text(silent);
+    const fs::path source = workspace.source_of(program);
+    provenance["silent"] = silent_messages(tokens_of_program(source, workspace.root()), seen);
     provenance["fingerprint"] = workspace.fingerprint_of(program, provenance["silent"]);
 }
 

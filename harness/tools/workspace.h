@@ -33,14 +33,14 @@ class Workspace {
     /// Today's fingerprint of a program, with these messages left out (see fingerprint.h).
     [[nodiscard]] std::string fingerprint_of(const Program& program, const std::string& silent = "") const;
 
-    /// Is the evidence of another source, other headers, flags or options than today's?
+    /// Have the source, a header, the flags or the options changed since this evidence was recorded?
     [[nodiscard]] bool is_stale(const Program& program, const Evidence& evidence) const;
 
     /// The texts that a program is compiled from, by file name: its own and the headers in common/.
     [[nodiscard]] std::map<std::string, std::string> sources_of(const Program& program) const;
 
-    /// The recorded run of a program; of several GPUs' that of the first by name. An Error says how to record
-    /// one if there is none.
+    /// The recorded run of a program. If several GPUs have one, the first by name counts. If there is none,
+    /// an Error says how to record one.
     [[nodiscard]] std::filesystem::path evidence_of(const Program& program) const;
     /// Is a run of it recorded, fresh or stale?
     [[nodiscard]] bool has_evidence_of(const Program& program) const;
@@ -49,23 +49,19 @@ class Workspace {
     std::filesystem::path root_;
 };
 
-/// Every text that an export or an evidence file holds of its run: names of NVTX ranges and of kernels, and
-/// what the program and compute-sanitizer printed, as far as it is there.
-[[nodiscard]] std::string texts_in(const Database& database);
-
-/// The fingerprint of a program that was just recorded, and which of its messages the run did not print, as
-/// PROVENANCE holds them: keys fingerprint and silent.
+/// Adds the keys `fingerprint` and `silent` (the messages that the run did not print) of a program that was
+/// just recorded.
 void add_fingerprint(const Workspace& workspace, const Program& program, const std::string& seen,
                      Provenance& provenance);
 
-/// What a program's recording asks of nsys beside the course's own options, and of the program; evidence of
-/// another is stale.
+/// The options for nsys and the arguments that a recording adds to the course's own. Evidence that was made
+/// with others is stale.
 [[nodiscard]] std::string recording_text(const Program& program);
 
 /// "NVIDIA H200" -> "h200", "NVIDIA GeForce RTX 4090" -> "rtx-4090".
 [[nodiscard]] std::string gpu_folder(const std::string& gpu_name);
 
-/// A text file's lines without those that are empty; none if there is no such file.
+/// The lines of a text file that are not empty; no lines if there is no such file.
 [[nodiscard]] std::vector<std::string> lines_of_flags(const std::filesystem::path& file);
 
 }  // namespace lab

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/platform.h"
+#include "doctor/platform.h"
 
 namespace lab {
 
@@ -18,13 +18,12 @@ using Details = std::map<std::string, std::string>;
 
 /// An entry of the table.
 struct KnownFailure {
-    std::string id;
-    std::string tool;                ///< "gpu", "nvcc", "nsys", "ncu", "compute-sanitizer"; "" for any
+    std::string tool;                ///< "gpu", "nvcc", "nsys", "ncu", "compute-sanitizer"; "any" for each
+    std::string id;                  ///< "counters_denied"
     std::vector<std::string> words;  ///< any of these in a tool's output tells of it; none: found otherwise
     std::string reason;
-    std::array<std::string, 5> fixes;  ///< by PlatformKind
-    std::string still_works;
-    std::string section;  ///< a heading of docs/setup.md
+    std::array<std::string, kPlatformKinds> fixes;  ///< by PlatformKind
+    std::string still_works, section;               ///< "" if the tool's own are meant
 };
 
 /// A failure as it is told: one line each, with nothing left to fill in.
@@ -41,19 +40,22 @@ class KnownFailures {
 
     [[nodiscard]] const std::vector<KnownFailure>& all() const { return failures_; }
 
-    /// The failure whose words `output` holds: of this tool first, then of any; null if none is known.
-    [[nodiscard]] const KnownFailure* recognise(const std::string& tool, std::string_view output) const;
+    /// The id of the failure whose words `output` holds: of this tool first, then of any; "" if none is
+    /// known.
+    [[nodiscard]] std::string recognise(const std::string& tool, std::string_view output) const;
 
-    /// By its id, which must be in the table.
-    [[nodiscard]] const KnownFailure& by_id(const std::string& id) const;
+    /// Puts a failure of a tool into words. Its id must be in the table, of this tool or of any.
+    [[nodiscard]] Diagnosis diagnose(const std::string& tool, const std::string& id, PlatformKind platform,
+                                     Details details) const;
+
+    /// The package of Debian and Ubuntu that holds a library.
+    [[nodiscard]] std::string package_of(const std::string& library) const;
 
   private:
     std::vector<KnownFailure> failures_;
+    std::map<std::string, std::map<std::string, std::string>> tools_;
+    std::map<std::string, std::string> packages_;  ///< by library
 };
-
-/// Puts a failure into words for a platform.
-[[nodiscard]] Diagnosis diagnose(const KnownFailure& failure, const Platform& platform,
-                                 const Details& details);
 
 /// The line in which a tool says what is wrong: its first error, else its last line; "it said nothing".
 [[nodiscard]] std::string what_it_said(std::string_view output);
@@ -61,16 +63,7 @@ class KnownFailures {
 /// The library that a program could not load, "libdw.so.1"; "" if the loader does not complain.
 [[nodiscard]] std::string missing_library(std::string_view output);
 
-/// The package of Debian and Ubuntu that holds a library.
-[[nodiscard]] std::string package_of(const std::string& library);
-
 /// Is version "2023.3.3" earlier than "2023.4"? Numbers are compared as numbers, and "" is not earlier.
 [[nodiscard]] bool earlier(const std::string& version, const std::string& minimum);
-
-/// The first driver that serves a CUDA version: "580" for "13.0".
-[[nodiscard]] std::string driver_needed_by(const std::string& cuda);
-
-/// What a link to a heading ends in, as GitHub makes it: "ERR_NVGPUCTRPERM" -> "err_nvgpuctrperm".
-[[nodiscard]] std::string anchor_of(const std::string& heading);
 
 }  // namespace lab
