@@ -27,27 +27,23 @@ namespace {
                 reason == ENOSPC ? kFindingFailed : kBadInput);
 }
 
-/// So long that nobody else's folders are called so.
+/// No other program's folders are called so.
 constexpr const char* kScratchFolder = "cuda-tools-course-lab.";
 
-/// Removes what processes that were killed have left in a folder: entries of ours whose names begin and end
-/// so, and that nobody has written to for a while.
+/// Removes what killed processes have left in a folder: entries of ours whose names begin and end so, around
+/// a number of scratch_beside's or what mkdtemp drew, and that are older than `age`.
 void sweep(const fs::path& folder, const std::string& begin, const std::string& end, std::chrono::hours age) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored)) {
         const std::string name = entry.path().filename().string();
-        const bool is_meant = name.size() > begin.size() + end.size() && name.rfind(begin, 0) == 0 &&
-                              name.compare(name.size() - end.size(), end.size(), end) == 0;
-        // The middle is a number of scratch_beside's, or drawn by mkdtemp.
-        const std::string middle =
-            is_meant ? name.substr(begin.size(), name.size() - begin.size() - end.size()) : "";
+        if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end))
+            continue;
         const bool is_ours =
-            !middle.empty() && std::all_of(middle.begin(), middle.end(), [&](unsigned char c) {
-                return end.empty() ? std::isalnum(c) : std::isdigit(c);
-            });
+            std::all_of(name.begin() + std::ssize(begin), name.end() - std::ssize(end),
+                        [&](unsigned char c) { return end.empty() ? std::isalnum(c) : std::isdigit(c); });
         struct stat status {};
-        if (!is_ours || ::lstat(entry.path().c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
-        if (std::time(nullptr) - status.st_mtime > std::chrono::seconds(age).count())
+        if (is_ours && ::lstat(entry.path().c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
+            std::time(nullptr) - status.st_mtime > std::chrono::seconds(age).count())
             fs::remove_all(entry.path(), ignored);
     }
 }

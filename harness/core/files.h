@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 /// The whole file; an Error names the path and the reason.
 [[nodiscard]] std::string read_file(const fs::path& path);
 
-/// A name beside `path` that no other process uses, to write what is to replace it. What a process that was
-/// killed has left under such a name is removed, after an hour.
+/// A name beside `path` that no other process uses, to write what is to replace it. Leftovers of killed
+/// processes are swept after an hour.
 [[nodiscard]] fs::path scratch_beside(const fs::path& path);
 
 /// Writes beside `path` and renames, so that a reader sees the old file or the new one, never a part, and a
@@ -23,8 +23,8 @@ void write_file(const fs::path& path, std::string_view contents);
 /// Moves a finished file over `path`, across file systems if need be, with the same promise as write_file.
 void replace_file(const fs::path& finished, const fs::path& path);
 
-/// A folder that is removed with all it holds when this goes away; of a killed process, by a later one after
-/// a day at the earliest.
+/// A new folder. The destructor removes it with all it holds; leftovers of killed processes are swept after a
+/// day.
 class TemporaryFolder {
   public:
     TemporaryFolder();

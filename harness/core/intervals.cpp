@@ -5,11 +5,19 @@
 
 namespace lab {
 
-Intervals merge(Intervals intervals) {
-    std::erase_if(intervals, [](const Interval& i) { return i.begin >= i.end; });
+namespace {
+
+void sort_by_begin(Intervals& intervals) {
     const auto by_begin = [](const Interval& a, const Interval& b) { return a.begin < b.begin; };
     if (!std::is_sorted(intervals.begin(), intervals.end(), by_begin))
         std::sort(intervals.begin(), intervals.end(), by_begin);
+}
+
+}  // namespace
+
+Intervals merge(Intervals intervals) {
+    std::erase_if(intervals, [](const Interval& i) { return i.begin >= i.end; });
+    sort_by_begin(intervals);
     Intervals merged;
     for (const Interval& i : intervals) {
         if (!merged.empty() && i.begin <= merged.back().end)
@@ -50,30 +58,16 @@ Intervals subtract(const Intervals& a, const Intervals& b) {
     return rest;
 }
 
-Intervals covered_at_least(const Intervals& intervals, int depth) {
-    struct Edge {
-        int64_t at;
-        int step;
-    };
-    std::vector<Edge> edges;
-    edges.reserve(intervals.size() * 2);
+Intervals overlaps(Intervals intervals) {
+    std::erase_if(intervals, [](const Interval& i) { return i.begin >= i.end; });
+    sort_by_begin(intervals);
+    Intervals found;
+    int64_t latest_end = INT64_MIN;  // of the intervals so far, none of which begins later than the next
     for (const Interval& i : intervals) {
-        if (i.begin >= i.end) continue;
-        edges.push_back({i.begin, +1});
-        edges.push_back({i.end, -1});
+        if (i.begin < latest_end) found.push_back({i.begin, std::min(i.end, latest_end)});
+        latest_end = std::max(latest_end, i.end);
     }
-    // Ends sort before begins at the same instant: intervals that only touch do not overlap.
-    std::sort(edges.begin(), edges.end(),
-              [](const Edge& a, const Edge& b) { return a.at != b.at ? a.at < b.at : a.step < b.step; });
-    Intervals covered;
-    int open = 0;
-    for (const Edge& edge : edges) {
-        const bool was_deep = open >= depth;
-        open += edge.step;
-        if (!was_deep && open >= depth) covered.push_back({edge.at, edge.at});
-        if (was_deep && open < depth) covered.back().end = edge.at;
-    }
-    return merge(std::move(covered));
+    return merge(std::move(found));
 }
 
 bool contains(const Intervals& merged, int64_t at) {

@@ -31,8 +31,8 @@ using Intervals = std::vector<Interval>;
 /// Points of merged `a` that do not lie in merged `b`.
 [[nodiscard]] Intervals subtract(const Intervals& a, const Intervals& b);
 
-/// Points covered by at least `depth` of these intervals, which may overlap: with 2, where two run at once.
-[[nodiscard]] Intervals covered_at_least(const Intervals& intervals, int depth);
+/// Points that at least two of these intervals cover, merged. Intervals that only touch do not overlap.
+[[nodiscard]] Intervals overlaps(Intervals intervals);
 
 /// Does the point `at`, in ns, lie in the merged list?
 [[nodiscard]] bool contains(const Intervals& merged, int64_t at);

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,8 +91,9 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return result;
 }
 
-/// What a new process needs to become the program, made ready before fork(): behind it, little may be done.
-struct Becoming {
+/// What a new process needs to become the program. It is made ready before fork(), since little may be done
+/// after it.
+struct NewProcess {
     char* const* argv;
     char* const* environment;
     const char* folder;  ///< null for the one where we are
@@ -103,7 +103,7 @@ struct Becoming {
 
 /// Turns this new process into the program. It is killed when the thread ends that started it, so that no
 /// tool of a lab that was killed writes where a later one reads. Returns only if it fails; errno says why.
-void become(const Becoming& b) {
+void become(const NewProcess& b) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const bool ready = ::getppid() == b.parent &&  // else lab had ended before
                        ::setpgid(0, 0) == 0 && ::dup2(b.in, STDIN_FILENO) >= 0 &&
@@ -121,23 +121,23 @@ pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
     std::vector<std::string> variables = command.environment.value_or(std::vector<std::string>{});
     auto argv = pointers(words), envp = pointers(variables);
     Pipe failure;  // says why the program could not be started; closed unread when it is
-    const Becoming becoming{argv.data(),
-                            command.environment ? envp.data() : environ,
-                            command.folder.empty() ? nullptr : command.folder.c_str(),
-                            ::open("/dev/null", O_RDONLY | O_CLOEXEC),
-                            out.end[1],
-                            err.end[1],
-                            ::getpid()};
+    const NewProcess prepared{argv.data(),
+                              command.environment ? envp.data() : environ,
+                              command.folder.empty() ? nullptr : command.folder.c_str(),
+                              ::open("/dev/null", O_RDONLY | O_CLOEXEC),
+                              out.end[1],
+                              err.end[1],
+                              ::getpid()};
 
     const pid_t pid = ::fork();
     if (pid == 0) {
-        become(becoming);
+        become(prepared);
         const int reason = errno;
         (void)!::write(failure.end[1], &reason, sizeof reason);
         ::_exit(127);
     }
     int reason = pid < 0 ? errno : 0;
-    if (becoming.in >= 0) ::close(becoming.in);
+    if (prepared.in >= 0) ::close(prepared.in);
     failure.close_write();
     while (pid > 0 && ::read(failure.end[0], &reason, sizeof reason) < 0 && errno == EINTR) {
     }
@@ -150,18 +150,18 @@ pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
 
 constexpr std::size_t kMostOutput = std::size_t{64} << 20;
 
-/// Appends what is there to read; false at the end of the stream.
+/// Appends available output; false at the end of the stream.
 bool drain(int fd, std::string& into) {
     std::array<char, 65536> buffer;
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    // What floods its output is read on, so that it does not block, but not kept.
+    // Output beyond the limit is read and dropped, so that the program does not block.
     if (got > 0 && into.size() < kMostOutput) into.append(buffer.data(), static_cast<std::size_t>(got));
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/// Kills a process and all that it started, in whatever process group: nsys puts the program it profiles into
-/// one of its own. Each is stopped first, so that it neither starts another nor goes on where its child has
-/// ended.
+/// Kills a process and its descendants, in all their process groups: nsys puts the program it profiles into a
+/// group of its own. Each is stopped first, so that it neither starts another nor goes on when its child
+/// ends.
 void kill_tree(pid_t pid) {
     ::kill(pid, SIGSTOP);
     std::error_code ignored;
@@ -194,24 +194,10 @@ bool read_outputs(Pipe& out, Pipe& err, Outcome& outcome, Deadline deadline) {
     return true;
 }
 
-/// Waits on the process itself, so that whoever times a run sees its end at once; false where the kernel
-/// cannot, before Linux 5.3, and at the deadline.
-bool saw_end(pid_t pid, Deadline deadline) {
-    const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    if (process < 0) return false;
-    pollfd ended{process, POLLIN, 0};
-    int seen = -1;
-    while ((seen = ::poll(&ended, 1, milliseconds_until(deadline))) < 0 && errno == EINTR) {
-    }
-    ::close(process);
-    return seen == 1;
-}
-
-/// Waits until the program has ended, without taking its status; false at the deadline. Its outputs may have
-/// ended long before.
+/// Waits until the program has ended, without taking its status; false at the deadline. It may have closed
+/// its outputs long before.
 bool wait_for_end(pid_t pid, Deadline deadline) {
-    if (saw_end(pid, deadline)) return true;
-    for (auto pause = std::chrono::microseconds(100);; pause = std::min(pause * 2, decltype(pause)(20'000))) {
+    for (auto pause = std::chrono::microseconds(100);; pause = std::min(pause * 2, decltype(pause)(1'000))) {
         siginfo_t ended{};
         if (::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
             ended.si_pid == pid)

@@ -9,12 +9,19 @@ namespace lab {
 namespace {
 
 /// A cell in lines of at most `width` columns, each with the spaces that the cell begins with.
-std::vector<std::string> broken(const std::string& cell, std::size_t width) {
+std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
     if (display_width(cell) <= width) return {cell};
     const std::string spaces(std::min(cell.find_first_not_of(' '), width - 1), ' ');
     std::vector<std::string> lines = wrapped(trim(cell), width - spaces.size());
     for (std::string& line : lines) line.insert(0, spaces);
     return lines;
+}
+
+/// A bar in a cell of Markdown would end the cell.
+std::string markdown_cell(std::string text) {
+    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+        text.insert(at, 1, '\\');
+    return text;
 }
 
 }  // namespace
@@ -68,7 +75,7 @@ std::string Table::text(int indent, int columns) const {
     }
     line(rule);
     for (auto row : rows_) {
-        const std::vector<std::string> first = broken(row[0], width[0]);
+        const std::vector<std::string> first = lines_of(row[0], width[0]);
         for (std::size_t i = 0; i + 1 < first.size(); ++i) line({first[i]});
         row[0] = first.back();
         if (display_width(row[0]) > width[0]) {  // a long word: the other cells stand below it

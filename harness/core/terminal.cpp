@@ -40,29 +40,9 @@ bool is_interactive() {
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
-namespace {
-
 std::string coloured(const char* code, std::string_view text) {
     if (!terminal_has_colour()) return std::string(text);
     return std::string("\x1b[") + code + "m" + std::string(text) + "\x1b[0m";
-}
-
-}  // namespace
-
-std::string bold(std::string_view text) {
-    return coloured("1", text);
-}
-std::string green(std::string_view text) {
-    return coloured("32", text);
-}
-std::string red(std::string_view text) {
-    return coloured("31", text);
-}
-std::string yellow(std::string_view text) {
-    return coloured("33", text);
-}
-std::string dim(std::string_view text) {
-    return coloured("2", text);
 }
 
 }  // namespace lab

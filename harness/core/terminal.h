@@ -20,11 +20,22 @@ namespace lab {
 
 [[nodiscard]] bool is_interactive();  ///< standard input and output are both a terminal
 
-/// `text` so that a terminal shows it in this way; as it is where terminal_has_colour() says no.
-[[nodiscard]] std::string bold(std::string_view text);
-[[nodiscard]] std::string green(std::string_view text);
-[[nodiscard]] std::string red(std::string_view text);
-[[nodiscard]] std::string yellow(std::string_view text);
-[[nodiscard]] std::string dim(std::string_view text);
+/// `text` in a terminal's colour of this code; as it is where terminal_has_colour() says no.
+[[nodiscard]] std::string coloured(const char* code, std::string_view text);
+[[nodiscard]] inline std::string bold(std::string_view text) {
+    return coloured("1", text);
+}
+[[nodiscard]] inline std::string dim(std::string_view text) {
+    return coloured("2", text);
+}
+[[nodiscard]] inline std::string red(std::string_view text) {
+    return coloured("31", text);
+}
+[[nodiscard]] inline std::string green(std::string_view text) {
+    return coloured("32", text);
+}
+[[nodiscard]] inline std::string yellow(std::string_view text) {
+    return coloured("33", text);
+}
 
 }  // namespace lab

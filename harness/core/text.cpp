@@ -1,5 +1,6 @@
 #include "core/text.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <utf8proc.h>
 
@@ -22,15 +23,10 @@ std::string scaled(double value, const std::array<const char*, 4>& units) {
 /// Control characters, what hides or reorders text, line separators, and the two code points that XML
 /// forbids.
 bool is_unprintable(char32_t character) {
-    switch (utf8proc_category(static_cast<utf8proc_int32_t>(character))) {
-        case UTF8PROC_CATEGORY_CC:
-        case UTF8PROC_CATEGORY_CF:
-        case UTF8PROC_CATEGORY_ZL:
-        case UTF8PROC_CATEGORY_ZP:
-            return true;
-        default:
-            return character == 0xFFFE || character == 0xFFFF;
-    }
+    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(character));
+    return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+           category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP || character == 0xFFFE ||
+           character == 0xFFFF;
 }
 
 }  // namespace
@@ -94,33 +90,12 @@ std::string printable(std::string_view text) {
 std::string xml_text(std::string_view text) {
     std::string escaped;
     for (const char c : printable(text)) {
-        switch (c) {
-            case '&':
-                escaped += "&amp;";
-                break;
-            case '<':
-                escaped += "&lt;";
-                break;
-            case '>':
-                escaped += "&gt;";
-                break;
-            case '"':
-                escaped += "&quot;";
-                break;
-            case '\'':
-                escaped += "&#39;";
-                break;
-            default:
-                escaped += c;
-        }
+        constexpr std::string_view kSpecial = "&<>\"'";
+        constexpr const char* kEscaped[]{"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+        const std::size_t at = kSpecial.find(c);
+        at == kSpecial.npos ? escaped += c : escaped += kEscaped[at];
     }
     return escaped;
-}
-
-std::string markdown_cell(std::string text) {
-    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
-        text.insert(at, 1, '\\');
-    return text;
 }
 
 std::size_t display_width(std::string_view text) {
@@ -199,11 +174,7 @@ std::string shell_line(const std::vector<std::string>& command) {
 }
 
 std::string utc_now() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                       utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+    return fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {

@@ -14,8 +14,8 @@ namespace lab {
 /// A size in decimal units, as data sheets and nsys count: "400 MB".
 [[nodiscard]] std::string format_bytes(double bytes);
 
-/// A plain number with at most `significant` significant digits and no trailing zeros behind its point; the
-/// digits in front of the point are all there.
+/// A plain number with at most `significant` digits, but all those in front of its point, and no trailing
+/// zeros behind it.
 [[nodiscard]] std::string format_number(double value, int significant = 4);
 
 /// The characters of UTF-8 `text`; each byte that belongs to no valid character becomes U+FFFD.
@@ -27,15 +27,12 @@ namespace lab {
 /// Columns that a character takes in a terminal: 2 for East Asian and emoji, 0 for accents to be combined.
 [[nodiscard]] int columns_of(char32_t character);
 
-/// `text` as one line of valid UTF-8, with nothing in it that steers the terminal or reorders what is shown:
-/// a kernel's name may hold anything. A line break or a tab becomes a space.
+/// `text` as one line of valid UTF-8, without control characters and marks that reorder text: a kernel's name
+/// may hold anything. A line break or a tab becomes a space.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// `text` for an element or an attribute of XML or HTML: printable, and escaped.
 [[nodiscard]] std::string xml_text(std::string_view text);
-
-/// `text` for a cell of a Markdown table, in which a bar would end the cell.
-[[nodiscard]] std::string markdown_cell(std::string text);
 
 /// `text` cut to at most `width` columns, the cut marked with an ellipsis.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t width);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -18,10 +17,9 @@ namespace {
 
 constexpr int64_t kKernelWaitLimit_ns = 30'000;
 
-template <class Work>
-Intervals intervals_of(const std::vector<Work>& work, const std::function<bool(const Work&)>& wanted) {
+template <class Work, class Wanted>
+Intervals intervals_of(const std::vector<Work>& work, const Wanted& wanted) {
     Intervals intervals;
-    intervals.reserve(work.size());
     for (const Work& w : work)
         if (wanted(w)) intervals.push_back({w.start_ns, w.end_ns});
     return intervals;
@@ -60,8 +58,8 @@ std::vector<GpuWork> all_work(const Trace& trace, int64_t device) {
     return work;
 }
 
-/// Walks the work in time order; whatever lies between the last end so far and the next start is a gap. Only
-/// the part of a gap inside the windows counts.
+/// Walks the work in time order. A gap lies between the last end so far and the next start; it counts if it
+/// lies inside a window.
 IdleByCause idle_by_cause(const std::vector<GpuWork>& work, const std::vector<ApiCall>& calls,
                           const Intervals& windows) {
     IdleByCause idle;
@@ -86,10 +84,9 @@ IdleByCause idle_by_cause(const std::vector<GpuWork>& work, const std::vector<Ap
 }
 
 void breakdown(const Trace& trace, const WindowsOfGpu* windows, Analysis& a) {
-    const auto kernels =
-        intervals_of<Kernel>(trace.kernels, [&](const Kernel& k) { return k.device == a.device; });
+    const auto kernels = intervals_of(trace.kernels, [&](const Kernel& k) { return k.device == a.device; });
     const auto copies = [&](auto wanted) {
-        return merge(intervals_of<Copy>(
+        return merge(intervals_of(
             trace.copies, [&](const Copy& c) { return c.device == a.device && wanted(c.direction); }));
     };
     const Intervals compute = merge(kernels);
@@ -112,29 +109,37 @@ void breakdown(const Trace& trace, const WindowsOfGpu* windows, Analysis& a) {
     a.d2h_ns = total(down);
     a.h2d_hidden_ns = total(intersect(up, compute));
     a.d2h_hidden_ns = total(intersect(down, compute));
-    a.concurrent_ns = total(covered_at_least(kernels, 2));
+    a.concurrent_ns = total(overlaps(kernels));
     a.idle = idle_by_cause(all_work(trace, a.device), trace.api_calls, span);
 }
 
 void by_stream(const Trace& trace, Analysis& a) {
     std::map<int64_t, StreamUse> use;
     std::map<int64_t, Intervals> kernels, copies;
-    for (const Kernel& k : trace.kernels) {
-        if (k.device != a.device) continue;
-        ++use[k.stream].kernels;
-        kernels[k.stream].push_back({k.start_ns, k.end_ns});
+    for (const Kernel& k : trace.kernels)
+        if (k.device == a.device) kernels[k.stream].push_back({k.start_ns, k.end_ns});
+    for (const Copy& c : trace.copies)
+        if (c.device == a.device) copies[c.stream].push_back({c.start_ns, c.end_ns});
+    for (auto& [stream, work] : kernels) {
+        use[stream].kernels = std::ssize(work);
+        use[stream].kernel_ns = total(merge(std::move(work)));
     }
-    for (const Copy& c : trace.copies) {
-        if (c.device != a.device) continue;
-        ++use[c.stream].copies;
-        copies[c.stream].push_back({c.start_ns, c.end_ns});
+    for (auto& [stream, work] : copies) {
+        use[stream].copies = std::ssize(work);
+        use[stream].copy_ns = total(merge(std::move(work)));
     }
     for (auto& [stream, u] : use) {
         u.stream = stream;
-        u.kernel_ns = total(merge(std::move(kernels[stream])));
-        u.copy_ns = total(merge(std::move(copies[stream])));
         a.streams.push_back(u);
     }
+}
+
+/// By total time, falling.
+template <class Use>
+void sort_by_time(std::vector<Use>& use) {
+    std::sort(use.begin(), use.end(), [](const Use& x, const Use& y) {
+        return std::tie(y.total_ns, x.name) < std::tie(x.total_ns, y.name);
+    });
 }
 
 RunTimes times_of(std::vector<int64_t>& ns) {
@@ -151,37 +156,26 @@ RunTimes times_of(std::vector<int64_t>& ns) {
 }
 
 void by_kernel(const Trace& trace, Analysis& a) {
-    const auto sizes = static_cast<int64_t>(trace.launch_sizes.size()) + 1;  // the first: not known
-    std::unordered_map<int64_t, std::vector<int64_t>> durations;             // by name and size
-    for (const Kernel& k : trace.kernels)
-        if (k.device == a.device) durations[k.name * sizes + k.size + 1].push_back(k.end_ns - k.start_ns);
-    struct Kernels {
-        KernelUse use;
-        std::vector<int64_t> ns;
-    };
-    std::unordered_map<int64_t, Kernels> by_name;
-    for (auto& [name_and_size, ns] : durations) {
-        Kernels& kernels = by_name[name_and_size / sizes];
-        if (const int64_t size = name_and_size % sizes; size > 0)
-            kernels.use.sizes.push_back(
-                {trace.launch_sizes[static_cast<std::size_t>(size - 1)], times_of(ns)});
-        if (kernels.ns.empty())
-            kernels.ns = std::move(ns);
-        else
-            kernels.ns.insert(kernels.ns.end(), ns.begin(), ns.end());
+    const auto sizes = static_cast<int64_t>(trace.launch_sizes.size());
+    std::unordered_map<int64_t, std::vector<int64_t>> of_name, of_size;  // ns; by name, by name and size
+    for (const Kernel& k : trace.kernels) {
+        if (k.device != a.device) continue;
+        of_name[k.name].push_back(k.end_ns - k.start_ns);
+        if (k.size >= 0) of_size[k.name * sizes + k.size].push_back(k.end_ns - k.start_ns);
     }
-    for (auto& [name, kernels] : by_name) {
-        KernelUse& use = kernels.use;
-        static_cast<RunTimes&>(use) = times_of(kernels.ns);
-        use.name = trace.name_of(name);
-        std::sort(use.sizes.begin(), use.sizes.end(), [](const LaunchUse& x, const LaunchUse& y) {
+    std::unordered_map<int64_t, KernelUse> use;
+    for (auto& [name, ns] : of_name) use[name] = {times_of(ns), trace.name_of(name), {}};
+    for (auto& [key, ns] : of_size) {
+        const LaunchSize& size = trace.launch_sizes[static_cast<std::size_t>(key % sizes)];
+        use[key / sizes].sizes.push_back({size, times_of(ns)});
+    }
+    for (auto& [name, u] : use) {
+        std::sort(u.sizes.begin(), u.sizes.end(), [](const LaunchUse& x, const LaunchUse& y) {
             return std::tie(y.times.total_ns, x.size) < std::tie(x.times.total_ns, y.size);
         });
-        a.kernels.push_back(std::move(use));
+        a.kernels.push_back(std::move(u));
     }
-    std::sort(a.kernels.begin(), a.kernels.end(), [](const KernelUse& x, const KernelUse& y) {
-        return std::tie(y.total_ns, x.name) < std::tie(x.total_ns, y.name);
-    });
+    sort_by_time(a.kernels);
 }
 
 void by_copy(const Trace& trace, Analysis& a) {
@@ -212,20 +206,7 @@ void by_api(const Trace& trace, Analysis& a) {
         u.name = trace.name_of(name);
         a.api.push_back(u);
     }
-    std::sort(a.api.begin(), a.api.end(), [](const ApiUse& x, const ApiUse& y) {
-        return std::tie(y.total_ns, x.name) < std::tie(x.total_ns, y.name);
-    });
-}
-
-Analysis analyse_selected(const Trace& trace, const WindowsOfGpu* windows) {
-    Analysis a;
-    choose_device(trace, a);
-    breakdown(trace, windows, a);
-    by_stream(trace, a);
-    by_kernel(trace, a);
-    by_copy(trace, a);
-    by_api(trace, a);
-    return a;
+    sort_by_time(a.api);
 }
 
 std::optional<double> share(int64_t part, int64_t whole) {
@@ -233,27 +214,20 @@ std::optional<double> share(int64_t part, int64_t whole) {
     return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-using MetricFunction = std::optional<double> (*)(const Analysis&);
-
-const std::map<std::string, MetricFunction>& metrics() {
-    static const std::map<std::string, MetricFunction> table = {
-        {"span_ms", [](const Analysis& a) -> std::optional<double> { return a.span_ns / 1e6; }},
-        {"range_ms",
-         [](const Analysis& a) -> std::optional<double> {
-             if (!a.range_ns) return std::nullopt;
-             return *a.range_ns / 1e6;
-         }},
-        {"gpu_busy_ms", [](const Analysis& a) -> std::optional<double> { return a.gpu_busy_ns / 1e6; }},
-        {"gpu_idle_ms", [](const Analysis& a) -> std::optional<double> { return a.gpu_idle_ns / 1e6; }},
-        {"gpu_busy_share", [](const Analysis& a) { return share(a.gpu_busy_ns, a.span_ns); }},
-        {"compute_share", [](const Analysis& a) { return share(a.compute_ns, a.span_ns); }},
-        {"compute_ms", [](const Analysis& a) -> std::optional<double> { return a.compute_ns / 1e6; }},
-        {"copy_only_ms", [](const Analysis& a) -> std::optional<double> { return a.copy_only_ns / 1e6; }},
-        {"h2d_hidden_share", [](const Analysis& a) { return share(a.h2d_hidden_ns, a.h2d_ns); }},
-        {"d2h_hidden_share", [](const Analysis& a) { return share(a.d2h_hidden_ns, a.d2h_ns); }},
-        {"kernel_concurrency", [](const Analysis& a) { return a.kernel_concurrency(); }},
+std::map<std::string, std::optional<double>> metrics_of(const Analysis& a) {
+    return {
+        {"span_ms", a.span_ns / 1e6},
+        {"range_ms", a.range_ns ? std::optional(*a.range_ns / 1e6) : std::nullopt},
+        {"gpu_busy_ms", a.gpu_busy_ns / 1e6},
+        {"gpu_idle_ms", a.gpu_idle_ns / 1e6},
+        {"gpu_busy_share", share(a.gpu_busy_ns, a.span_ns)},
+        {"compute_share", share(a.compute_ns, a.span_ns)},
+        {"compute_ms", a.compute_ns / 1e6},
+        {"copy_only_ms", a.copy_only_ns / 1e6},
+        {"h2d_hidden_share", share(a.h2d_hidden_ns, a.h2d_ns)},
+        {"d2h_hidden_share", share(a.d2h_hidden_ns, a.d2h_ns)},
+        {"kernel_concurrency", a.kernel_concurrency()},
     };
-    return table;
 }
 
 }  // namespace
@@ -263,26 +237,34 @@ std::optional<double> Analysis::kernel_concurrency() const {
 }
 
 Analysis analyse(const Trace& trace, const std::optional<std::string>& range) {
-    if (!range) return analyse_selected(trace, nullptr);
-    const RangePart part = select_range(trace, *range);
-    Analysis a = analyse_selected(part.trace, &part.windows);
+    std::optional<RangePart> part;
+    if (range) part = select_range(trace, *range);
+    const Trace& of = part ? part->trace : trace;
+    Analysis a;
     a.range = range;
-    a.range_ns = total(part.host);
+    if (part) a.range_ns = total(part->host);
+    choose_device(of, a);
+    breakdown(of, part ? &part->windows : nullptr, a);
+    by_stream(of, a);
+    by_kernel(of, a);
+    by_copy(of, a);
+    by_api(of, a);
     return a;
 }
 
 std::optional<double> metric(const Analysis& analysis, const std::string& name) {
-    const auto at = metrics().find(name);
-    if (at == metrics().end())
+    const auto metrics = metrics_of(analysis);
+    const auto at = metrics.find(name);
+    if (at == metrics.end())
         throw Error(
             fmt::format("there is no metric '{}'; there are {}", name, fmt::join(metric_names(), ", ")));
-    return at->second(analysis);
+    return at->second;
 }
 
 const std::vector<std::string>& metric_names() {
     static const std::vector<std::string> names = [] {
         std::vector<std::string> all;
-        for (const auto& [name, function] : metrics()) all.push_back(name);
+        for (const auto& [name, value] : metrics_of({})) all.push_back(name);
         return all;
     }();
     return names;

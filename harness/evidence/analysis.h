@@ -83,7 +83,8 @@ struct Analysis {
     [[nodiscard]] std::optional<double> kernel_concurrency() const;
 };
 
-/// The numbers of the trace, or of the work launched in NVTX ranges of this name; an Error if there is none.
+/// The numbers of the trace, or of the work launched in NVTX ranges of this name. An Error lists the ranges
+/// if none has it.
 [[nodiscard]] Analysis analyse(const Trace& trace, const std::optional<std::string>& range = std::nullopt);
 
 /// A number of the analysis by the name that findings use (span_ms, gpu_busy_share, ...); nothing where it is

@@ -1,66 +1,45 @@
 #include "evidence/capture.h"
 
-#include "core/error.h"
 #include "evidence/schema.h"
-#include "evidence/trace_reader.h"
 
 namespace lab {
 
 namespace {
 
-const Capture& capture_of(sqlite3_context* context) {
-    return *static_cast<const Capture*>(sqlite3_user_data(context));
-}
-
-/// Calls `answer` with the function's arguments. An Error of it becomes one of SQLite, since no exception may
-/// pass through C code.
+/// An SQL function that asks the capture; no answer is NULL. An Error becomes one of SQLite, since no
+/// exception may pass through C code.
 template <class Answer>
-void answer_sql(sqlite3_context* context, const Answer& answer) {
+void answer_sql(sqlite3_context* context, int, sqlite3_value** arguments) {
+    const auto argument = [&](int i) { return sqlite3_value_int64(arguments[i]); };
     try {
-        answer(capture_of(context));
+        const auto& capture = *static_cast<const Capture*>(sqlite3_user_data(context));
+        const std::optional<int64_t> answer = Answer{}(capture, argument);
+        if (answer) sqlite3_result_int64(context, *answer);
     } catch (const std::exception& problem) {
         sqlite3_result_error(context, problem.what(), -1);
     }
 }
 
-void launched_by(sqlite3_context* context, int, sqlite3_value** arguments) {
-    answer_sql(context, [&](const Capture& capture) {
-        sqlite3_result_int64(
-            context, capture.launch_of(sqlite3_value_int64(arguments[0]), sqlite3_value_int64(arguments[1])));
-    });
-}
-
-void in_range(sqlite3_context* context, int, sqlite3_value** arguments) {
-    answer_sql(context, [&](const Capture& capture) {
-        sqlite3_result_int(context, capture.is_in_range(sqlite3_value_int64(arguments[0]),
-                                                        sqlite3_value_int64(arguments[1])));
-    });
-}
-
-void narrowed(sqlite3_context* context, int, sqlite3_value**) {
-    sqlite3_result_int(context, capture_of(context).is_narrowed());
-}
-
-template <int64_t Interval::*End>
-void range_time(sqlite3_context* context, int, sqlite3_value** arguments) {
-    answer_sql(context, [&](const Capture& capture) {
-        if (const auto time = capture.gpu_time_of_range(sqlite3_value_int64(arguments[0])))
-            sqlite3_result_int64(context, (*time).*End);
-    });
-}
-
 }  // namespace
 
 Capture::Capture(const Database& database) : database_(database) {
-    const auto add = [&](const char* name, int arguments, auto function) {
+    const auto add = [&]<class Answer>(const char* name, int arguments, Answer) {
         sqlite3_create_function_v2(database.handle(), name, arguments, SQLITE_UTF8 | SQLITE_INNOCUOUS, this,
-                                   function, nullptr, nullptr, nullptr);
+                                   answer_sql<Answer>, nullptr, nullptr, nullptr);
     };
-    add("launched_by", 2, launched_by);
-    add("in_range", 2, in_range);
-    add("is_narrowed", 0, narrowed);
-    add("range_gpu_start", 1, range_time<&Interval::begin>);
-    add("range_gpu_end", 1, range_time<&Interval::end>);
+    add("launched_by", 2,
+        [](const Capture& c, auto argument) { return c.launch_of(argument(0), argument(1)); });
+    add("in_range", 2,
+        [](const Capture& c, auto argument) { return c.is_in_range(argument(0), argument(1)); });
+    add("is_narrowed", 0, [](const Capture& c, auto) { return c.is_narrowed(); });
+    add("range_gpu_start", 1, [](const Capture& c, auto argument) {
+        const auto time = c.gpu_time_of_range(argument(0));
+        return time ? std::optional(time->begin) : std::nullopt;
+    });
+    add("range_gpu_end", 1, [](const Capture& c, auto argument) {
+        const auto time = c.gpu_time_of_range(argument(0));
+        return time ? std::optional(time->end) : std::nullopt;
+    });
     create_views(database);
 }
 
@@ -73,11 +52,8 @@ Capture::Narrowed::Narrowed(const Capture& capture, const std::optional<std::str
     : capture_(capture) {
     if (!range) return;
     auto at = capture.selections_.find(*range);
-    if (at == capture.selections_.end()) {
-        std::optional<RangeSelection> selection = Launches(capture.trace()).select(*range);
-        if (!selection) throw Error(no_such_range(capture.trace(), *range));
-        at = capture.selections_.emplace(*range, std::move(*selection)).first;
-    }
+    if (at == capture.selections_.end())
+        at = capture.selections_.emplace(*range, Launches(capture.trace()).select(*range)).first;
     capture.selected_ = &at->second;
 }
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "evidence/attribution.h"
 #include "evidence/database.h"
 #include "evidence/launches.h"
 #include "evidence/trace.h"

@@ -12,20 +12,18 @@ namespace lab {
 
 namespace {
 
-[[noreturn]] void fail_as_no_sqlite(const std::filesystem::path& path) {
-    throw Error(
-        fmt::format("{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that "
-                    "`nsys export --type sqlite` makes of it.",
-                    path.string()));
-}
+constexpr const char* kNoSqlite =
+    "{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that `nsys export --type sqlite` makes of "
+    "it.";
+constexpr const char* kInMemory = ":memory:";  ///< a database without a file
 
-/// One sentence for whatever SQLite has to say about a file.
+/// What SQLite says about a file, as one sentence.
 [[noreturn]] void fail(sqlite3* database, const std::filesystem::path& path) {
     const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
     const std::string reason = database ? sqlite3_errmsg(database) : "out of memory";
     switch (code & 0xFF) {
         case SQLITE_NOTADB:
-            fail_as_no_sqlite(path);
+            throw Error(fmt::format(kNoSqlite, path.string()));
         case SQLITE_CORRUPT:
         case SQLITE_IOERR:
             throw Error(fmt::format("{} is damaged or cut short ({}). Export or record it again.",
@@ -36,7 +34,7 @@ namespace {
                             path.string()),
                 kFindingFailed);
         default:
-            throw Error(fmt::format("{}: {}", path.string(), printable(reason)));
+            throw Error((path.empty() || path == kInMemory ? "" : path.string() + ": ") + printable(reason));
     }
 }
 
@@ -60,7 +58,7 @@ std::string uri_of(const std::filesystem::path& path, const char* query) {
     return uri + query;
 }
 
-/// Switches off all by which the schema of a file could make SQLite do something.
+/// Switches off everything by which a file's schema could make SQLite act: triggers, views, extensions.
 void distrust_schemas(sqlite3* database) {
     sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -81,19 +79,15 @@ int64_t fair_memory_for(const std::filesystem::path& path) {
 
 bool Statement::next() {
     const int code = sqlite3_step(handle_.get());
-    if (code == SQLITE_ROW) return true;
-    if (code != SQLITE_DONE) check(code);
-    return false;
+    if (code != SQLITE_ROW && code != SQLITE_DONE) checked(code);
+    return code == SQLITE_ROW;
 }
 
-void Statement::check(int code) const {
-    if (code == SQLITE_OK) return;
-    const char* name = sqlite3_db_filename(database_, "main");
-    fail(database_, name ? name : "");
-}
-
-bool Statement::is_null(int column) const {
-    return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
+Statement& Statement::checked(int code) {
+    if (code == SQLITE_OK) return *this;
+    sqlite3* const database = sqlite3_db_handle(handle_.get());
+    const char* const name = sqlite3_db_filename(database, "main");
+    fail(database, name ? name : "");
 }
 
 std::string Statement::text(int column) const {
@@ -115,25 +109,10 @@ Value Statement::value(int column) const {
     }
 }
 
-Statement& Statement::bind(int parameter, int64_t value) {
-    check(sqlite3_bind_int64(handle_.get(), parameter, value));
-    return *this;
-}
-
-Statement& Statement::bind(int parameter, double value) {
-    check(sqlite3_bind_double(handle_.get(), parameter, value));
-    return *this;
-}
-
 Statement& Statement::bind(int parameter, std::string_view value) {
     const char* const bytes = value.data() ? value.data() : "";  // a null pointer would bind NULL
-    check(sqlite3_bind_text64(handle_.get(), parameter, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-    return *this;
-}
-
-Statement& Statement::bind_null(int parameter) {
-    check(sqlite3_bind_null(handle_.get(), parameter));
-    return *this;
+    return checked(
+        sqlite3_bind_text64(handle_.get(), parameter, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
 Database::Database(std::filesystem::path path, int flags, const char* query)
@@ -154,8 +133,8 @@ Database Database::open_untrusted(const std::filesystem::path& path) {
         throw Error(fmt::format("{} is not a file", path.string()));
     if (std::filesystem::file_size(path, problem) == 0)
         throw Error(fmt::format("{} is empty. Export or record it again.", path.string()));
-    if (!has_sqlite_header(path)) fail_as_no_sqlite(path);
-    // Of what SQLite makes of the file, such as tables of its own.
+    if (!has_sqlite_header(path)) throw Error(fmt::format(kNoSqlite, path.string()));
+    // A small file can make SQLite's own tables in memory large.
     sqlite3_hard_heap_limit64(std::max<int64_t>(sqlite3_hard_heap_limit64(-1), fair_memory_for(path)));
     Database database(path, SQLITE_OPEN_READONLY, kImmutable);
     distrust_schemas(database.handle());
@@ -189,7 +168,7 @@ Statement Database::prepare(std::string_view sql) const {
     if (sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr) != SQLITE_OK)
         fail(handle(), path_);
     if (!raw) throw Error("there is no SQL statement to run");
-    return Statement(handle(), raw);
+    return Statement(raw);
 }
 
 void Database::execute(const std::string& sql) const {

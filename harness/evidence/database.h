@@ -24,46 +24,46 @@ class Statement {
 
     /// A row's columns and values. What is of another type is converted: NULL to 0 or "".
     [[nodiscard]] int columns() const { return sqlite3_column_count(handle_.get()); }
-    [[nodiscard]] std::string column_name(int column) const {
-        return sqlite3_column_name(handle_.get(), column);
+    [[nodiscard]] bool is_null(int column) const {
+        return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
     }
-    [[nodiscard]] bool is_null(int column) const;
     [[nodiscard]] int64_t integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
     [[nodiscard]] double number(int column) const { return sqlite3_column_double(handle_.get(), column); }
     [[nodiscard]] std::string text(int column) const;
     [[nodiscard]] Value value(int column) const;
 
-    /// Sets a parameter, for as long as no other value is bound to it. A text that SQLite does not take,
-    /// being too long, is an Error.
-    Statement& bind(int parameter, int64_t value);
-    Statement& bind(int parameter, double value);
+    /// Sets a parameter, for as long as no other value is bound to it. A text that is too long is an Error.
+    Statement& bind(int parameter, int64_t value) {
+        return checked(sqlite3_bind_int64(handle_.get(), parameter, value));
+    }
+    Statement& bind(int parameter, double value) {
+        return checked(sqlite3_bind_double(handle_.get(), parameter, value));
+    }
     Statement& bind(int parameter, std::string_view value);
-    Statement& bind_null(int parameter);
+    Statement& bind_null(int parameter) { return checked(sqlite3_bind_null(handle_.get(), parameter)); }
 
-    /// Back to before the first row; what is bound stays.
+    /// Goes back to before the first row. Bound values stay.
     void reset() { sqlite3_reset(handle_.get()); }
 
   private:
     friend class Database;
-    void check(int code) const;  ///< an Error for any code but SQLITE_OK
-    Statement(sqlite3* database, sqlite3_stmt* handle)
-        : database_(database), handle_(handle, sqlite3_finalize) {}
+    Statement& checked(int code);  ///< an Error for any code but SQLITE_OK
+    explicit Statement(sqlite3_stmt* handle) : handle_(handle, sqlite3_finalize) {}
 
-    sqlite3* database_;
     std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> handle_;
 };
 
 /// An open file of SQLite.
 class Database {
   public:
-    /// Opens a file that may come from anybody: read-only, its schema untrusted, its views and triggers off,
+    /// Opens a file that need not be trusted: read-only, its schema untrusted, its views and triggers off,
     /// no extension, no attached file. An Error says whether it is missing, damaged or no SQLite file.
     [[nodiscard]] static Database open_untrusted(const std::filesystem::path& path);
 
     /// A new, empty file to write evidence into; it must not exist.
     [[nodiscard]] static Database create(const std::filesystem::path& path);
 
-    /// Makes a file that may come from anybody readable as schema `source`, until DETACH.
+    /// Makes a file that need not be trusted readable as schema `source`, until DETACH.
     void attach_untrusted(const std::filesystem::path& path) const;
 
     /// The first statement of `sql`.
@@ -90,8 +90,8 @@ class Database {
     std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
 };
 
-/// Bytes of memory that may be spent on a file that may come from anybody. A small file can name one long
-/// text a million times; this is plenty for any real capture, and grows with the file.
+/// Bytes of memory that may be spent on an untrusted file. A small one can name a long text a million times.
+/// This is plenty for any real capture, and grows with the file.
 [[nodiscard]] int64_t fair_memory_for(const std::filesystem::path& path);
 
 /// A value as text: what a person reads in a table.

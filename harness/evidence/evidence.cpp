@@ -56,8 +56,7 @@ bool Evidence::captured_nothing() const {
 std::optional<int> Evidence::exit_code() const {
     if (!database_->has_table("PROGRAM")) return std::nullopt;
     Statement row = database_->prepare("SELECT exit_code FROM main.PROGRAM");
-    if (!row.next()) return std::nullopt;
-    return static_cast<int>(row.integer(0));
+    return row.next() ? std::optional(static_cast<int>(row.integer(0))) : std::nullopt;
 }
 
 bool Evidence::was_run(const std::string& tool) const {

@@ -29,6 +29,49 @@ bool is_on_thread_of(const ApiCall& call, const Range& range) {
 
 }  // namespace
 
+GraphAttribution::GraphAttribution(const Database& database) {
+    Statement contexts =
+        database.prepare("SELECT COUNT(*) FROM (SELECT DISTINCT device, context FROM all_kernels)");
+    one_context_ = contexts.next() && contexts.integer(0) <= 1;
+    Statement launch = database.prepare(
+        "SELECT process, start, end, correlation FROM all_api_calls "
+        "WHERE name IN ('cudaGraphLaunch', 'cuGraphLaunch') ORDER BY start");
+    while (launch.next()) {
+        std::vector<Launch>& launches = processes_[launch.integer(0)].launches;
+        const int64_t end_ns = launch.integer(2);
+        const int64_t latest_ns = launches.empty() ? end_ns : std::max(launches.back().latest_end_ns, end_ns);
+        launches.push_back({launch.integer(1), end_ns, launch.integer(3), latest_ns});
+    }
+    Statement wait = database.prepare(
+        "SELECT process, start, end FROM all_api_calls WHERE result = 0 "
+        "AND name IN ('cudaDeviceSynchronize', 'cuCtxSynchronize') ORDER BY end");
+    while (wait.next()) {
+        std::vector<Wait>& waits = processes_[wait.integer(0)].waits;
+        const int64_t start_ns = wait.integer(1);
+        waits.push_back(
+            {wait.integer(2), waits.empty() ? start_ns : std::max(waits.back().done_before_ns, start_ns)});
+    }
+}
+
+int64_t GraphAttribution::launch_of(int64_t process, int64_t start_ns) const {
+    const auto known = processes_.find(process);
+    if (!one_context_ || known == processes_.end()) return 0;
+    const auto& [launches, waits] = known->second;
+    const auto wait = std::upper_bound(waits.begin(), waits.end(), start_ns,
+                                       [](int64_t at, const Wait& w) { return at < w.end_ns; });
+    const int64_t done_ns = wait == waits.begin() ? INT64_MIN : std::prev(wait)->done_before_ns;
+    auto at = std::lower_bound(launches.begin(), launches.end(), start_ns,
+                               [](const Launch& l, int64_t before) { return l.start_ns < before; });
+    int64_t found = 0;
+    while (at != launches.begin() && std::prev(at)->latest_end_ns > done_ns) {
+        --at;
+        if (at->end_ns <= done_ns) continue;
+        if (found) return 0;
+        found = at->correlation;
+    }
+    return found;
+}
+
 CallIndex::CallIndex(const Trace& trace) {
     entries_.reserve(trace.api_calls.size());
     for (std::size_t i = 0; i < trace.api_calls.size(); ++i)
@@ -89,24 +132,26 @@ std::optional<Interval> Launches::gpu_time_of(const Range& range) const {
     return found;
 }
 
-std::optional<RangeSelection> Launches::select(const std::string& name) const {
-    std::optional<RangeSelection> selection;
+RangeSelection Launches::select(const std::string& name) const {
+    RangeSelection selection;
+    selection.calls.resize(trace_.api_calls.size());
+    bool found = false;
     for (const Range& range : trace_.ranges) {
         if (range.name != name) continue;
-        if (!selection) selection.emplace().calls.resize(trace_.api_calls.size());
-        selection->host.push_back({range.start_ns, range.end_ns});
-        for_each_call_in(range, [&](int64_t i) { selection->calls[static_cast<std::size_t>(i)] = true; });
+        found = true;
+        selection.host.push_back({range.start_ns, range.end_ns});
+        for_each_call_in(range, [&](int64_t i) { selection.calls[static_cast<std::size_t>(i)] = true; });
         std::map<int64_t, Interval> window_of;
         for_each_in(range, [&](const Launched& l) {
             if (l.work.begin == l.work.end) return;  // widens nothing, as it holds no time
             const auto [at, is_new] = window_of.try_emplace(l.device, l.work);
             if (!is_new) at->second = hull(at->second, l.work);
         });
-        for (const auto& [device, window] : window_of) selection->windows[device].push_back(window);
+        for (const auto& [device, window] : window_of) selection.windows[device].push_back(window);
     }
-    if (!selection) return selection;
-    for (auto& [device, windows] : selection->windows) windows = merge(std::move(windows));
-    selection->host = merge(std::move(selection->host));
+    if (!found) throw Error(no_such_range(trace_, name));
+    for (auto& [device, windows] : selection.windows) windows = merge(std::move(windows));
+    selection.host = merge(std::move(selection.host));
     return selection;
 }
 
@@ -123,9 +168,8 @@ std::string no_such_range(const Trace& trace, const std::string& name) {
 }
 
 RangePart select_range(const Trace& trace, const std::string& name) {
-    std::optional<RangeSelection> selection = Launches(trace).select(name);
-    if (!selection) throw Error(no_such_range(trace, name));
-    RangePart part{{}, std::move(selection->windows), std::move(selection->host)};
+    RangeSelection selection = Launches(trace).select(name);
+    RangePart part{{}, std::move(selection.windows), std::move(selection.host)};
     part.trace.names = trace.names;
     part.trace.launch_sizes = trace.launch_sizes;
     part.trace.gpus = trace.gpus;
@@ -133,7 +177,7 @@ RangePart select_range(const Trace& trace, const std::string& name) {
         if (range.name == name) part.trace.ranges.push_back(range);
     std::vector<int64_t> place(trace.api_calls.size(), -1);  // of a call among those that are kept
     for (std::size_t i = 0; i < place.size(); ++i) {
-        if (!selection->calls[i]) continue;
+        if (!selection.calls[i]) continue;
         place[i] = std::ssize(part.trace.api_calls);
         part.trace.api_calls.push_back(trace.api_calls[i]);
     }
@@ -151,12 +195,7 @@ RangePart select_range(const Trace& trace, const std::string& name) {
 
 std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within) {
     const Launches launches(trace);
-    Intervals host;
-    if (within) {
-        const std::optional<RangeSelection> selection = launches.select(*within);
-        if (!selection) throw Error(no_such_range(trace, *within));
-        host = selection->host;
-    }
+    const Intervals host = within ? launches.select(*within).host : Intervals{};
     std::map<std::pair<std::string, std::string>, RangeUse> by_name;
     for (const Range& range : trace.ranges) {
         if (within && !contains(host, range.start_ns)) continue;

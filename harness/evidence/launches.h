@@ -1,5 +1,5 @@
-// Which call launched a piece of GPU work, and what belongs to an NVTX range. Both are decided here and
-// nowhere else: SQL, the analysis and the pictures all ask this file.
+// Which call launched a piece of GPU work, and what belongs to an NVTX range. SQL, the analysis and the
+// pictures all ask this file.
 //
 // Work belongs to a range if the call that launched it began while the host was in that range, on the
 // range's own thread (a start/end range belongs to every thread of its process). On the GPU a range lasts
@@ -13,9 +13,39 @@
 #include <vector>
 
 #include "core/intervals.h"
+#include "evidence/database.h"
 #include "evidence/trace.h"
 
 namespace lab {
+
+/// Work in the body of a conditional node, and in graphs that the GPU launched itself, carries no correlation
+/// id. It belongs to the only graph launch that can have been on its way: one made before the work began, and
+/// not yet waited for (by a wait for the whole GPU) by then. With two candidates, or with several contexts,
+/// the launch stays unknown.
+class GraphAttribution {
+  public:
+    /// Reads the calls of an export through its view `all_api_calls`.
+    explicit GraphAttribution(const Database& database);
+
+    /// The correlation id of the launch of work that began at `start_ns`; 0 if it is not certain.
+    [[nodiscard]] int64_t launch_of(int64_t process, int64_t start_ns) const;
+
+  private:
+    struct Launch {
+        int64_t start_ns, end_ns, correlation;
+        int64_t latest_end_ns;  ///< of this launch and those before it
+    };
+    struct Wait {
+        int64_t end_ns;
+        int64_t done_before_ns;  ///< launches that ended by then are done once this wait has ended
+    };
+    struct Process {
+        std::vector<Launch> launches;  ///< by start
+        std::vector<Wait> waits;       ///< by end
+    };
+    std::map<int64_t, Process> processes_;
+    bool one_context_ = true;
+};
 
 /// Finds a trace's calls by their correlation id, which is unique within a process.
 class CallIndex {
@@ -60,8 +90,8 @@ class Launches {
     /// First start to last end of the GPU work that was launched in the range; nothing if none was.
     [[nodiscard]] std::optional<Interval> gpu_time_of(const Range& range) const;
 
-    /// All ranges with this name; nothing if the trace has none.
-    [[nodiscard]] std::optional<RangeSelection> select(const std::string& name) const;
+    /// All ranges with this name. An Error lists the names that there are if none has it.
+    [[nodiscard]] RangeSelection select(const std::string& name) const;
 
   private:
     struct Launched {
@@ -87,7 +117,6 @@ struct RangePart {
     Intervals host;
 };
 
-/// An Error lists the names that there are if no range has this one.
 [[nodiscard]] RangePart select_range(const Trace& trace, const std::string& name);
 
 /// The trace's NVTX ranges by name and domain, by time on the GPU, falling. With `within`, those that begin

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "core/text.h"
@@ -38,7 +39,7 @@ class EmptyEvidence {
         sqlite3_set_authorizer(database_.handle(), note_read, this);
     }
 
-    /// The tables and views that a statement reads.
+    /// The tables and views that a statement reads, in lower case: SQL takes either.
     const std::set<std::string>& read_by(const std::string& sql) {
         read_.clear();
         (void)database_.prepare(sql);
@@ -47,7 +48,10 @@ class EmptyEvidence {
 
   private:
     static int note_read(void* self, int action, const char* table, const char*, const char*, const char*) {
-        if (action == SQLITE_READ && table) static_cast<EmptyEvidence*>(self)->read_.insert(table);
+        if (action != SQLITE_READ || !table) return SQLITE_OK;
+        std::string name = table;
+        for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        static_cast<EmptyEvidence*>(self)->read_.insert(std::move(name));
         return SQLITE_OK;
     }
 
@@ -111,12 +115,12 @@ Needs needs_of_sql(const std::string& sql) {
         };
         needs.narrows |= is_one_of({"kernels", "copies", "sets", "graph_runs", "api_calls", "syncs",
                                     "graph_launches", "gpu_metrics"});
-        needs.trace |= needs.narrows || name.starts_with("CUPTI_") || name.starts_with("TARGET_INFO_") ||
-                       is_one_of({"ranges", "NVTX_EVENTS"});
-        needs.nsys |= needs.trace || name == "NSYS_RUN";
+        needs.trace |= needs.narrows || name.starts_with("cupti_") || name.starts_with("target_info_") ||
+                       is_one_of({"ranges", "nvtx_events"});
+        needs.nsys |= needs.trace || name == "nsys_run";
         needs.gpu_samples |= name == "gpu_metrics";
-        needs.counters |= name == "NCU_METRICS";
-        needs.reports |= name.starts_with("SANITIZER_");
+        needs.counters |= name == "ncu_metrics";
+        needs.reports |= name.starts_with("sanitizer_");
     }
     return needs;
 }

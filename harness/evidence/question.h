@@ -24,14 +24,14 @@ struct Needs {
 
 /// A question. Exactly one of `sql` and `metric` is not empty.
 struct Query {
-    std::string sql, metric;
-    std::optional<std::string> range;     ///< the NVTX ranges that it is narrowed to
-    Needs needs;                          ///< as needs_of() found
-    std::vector<std::string> sanitizers;  ///< if it needs reports: the tools that must have looked
+    std::string sql = {}, metric = {};
+    std::optional<std::string> range = {};     ///< the NVTX ranges that it is narrowed to
+    Needs needs = {};                          ///< as needs_of_sql() found
+    std::vector<std::string> sanitizers = {};  ///< if it needs reports: the tools that must have looked
 };
 
 /// What SQL needs, by the tables and views that it reads: it is prepared on an empty evidence file. An Error
-/// has SQLite's words for what is wrong with it.
+/// says in SQLite's words what is wrong with it.
 [[nodiscard]] Needs needs_of_sql(const std::string& sql);
 
 /// The answer to a question: a number or a text, or the reason why there is none.

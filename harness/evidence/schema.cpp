@@ -98,73 +98,70 @@ FROM ENUM_CUDA_MEM_KIND;
 
 CREATE TEMP TABLE copy_directions (id INTEGER PRIMARY KEY, name TEXT);
 INSERT OR IGNORE INTO copy_directions
-SELECT id, CASE WHEN name GLOB '*_HTO[DA]' THEN 'host to device' WHEN name GLOB '*_[DA]TOH' THEN 'device to host'
+SELECT id, CASE WHEN name GLOB '*_HTO[DA]' THEN 'host to device'
+                WHEN name GLOB '*_[DA]TOH' THEN 'device to host'
                 WHEN name GLOB '*_[DA]TO[DA]' OR name GLOB '*_PTOP' THEN 'device to device'
                 WHEN name GLOB '*_HTOH' THEN 'host to host' ELSE 'other' END
 FROM ENUM_CUDA_MEMCPY_OPER;
 
 CREATE TEMP VIEW all_kernels AS
-SELECT t.start AS start, t.end AS end, t.end - t.start AS duration, t.streamId AS stream, t.deviceId AS device,
-       t.contextId AS context,
-       CASE WHEN t.correlationId = 0 AND t.graphNodeId IS NOT NULL THEN launched_by(t.globalPid, t.start)
-            ELSE t.correlationId END AS correlation,
-       t.globalPid AS process, t.shortName AS name_id,
+SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS device, contextId AS context,
+       CASE WHEN correlationId = 0 AND graphNodeId IS NOT NULL THEN launched_by(globalPid, start)
+            ELSE correlationId END AS correlation,
+       globalPid AS process, shortName AS name_id,
        (SELECT value FROM StringIds s WHERE s.id = t.shortName) AS name,
        (SELECT value FROM StringIds s WHERE s.id = t.demangledName) AS full_name,
-       t.gridX AS grid_x, t.gridY AS grid_y, t.gridZ AS grid_z,
-       t.blockX AS block_x, t.blockY AS block_y, t.blockZ AS block_z, t.registersPerThread AS registers,
-       t.staticSharedMemory AS static_shared_bytes, t.dynamicSharedMemory AS dynamic_shared_bytes,
-       t.graphNodeId AS graph_node
+       gridX AS grid_x, gridY AS grid_y, gridZ AS grid_z, blockX AS block_x, blockY AS block_y,
+       blockZ AS block_z, registersPerThread AS registers, staticSharedMemory AS static_shared_bytes,
+       dynamicSharedMemory AS dynamic_shared_bytes, graphNodeId AS graph_node
 FROM CUPTI_ACTIVITY_KIND_KERNEL t;
 
 CREATE TEMP VIEW all_copies AS
-SELECT t.start AS start, t.end AS end, t.end - t.start AS duration, t.streamId AS stream, t.deviceId AS device,
-       CASE WHEN t.correlationId = 0 AND t.graphNodeId IS NOT NULL THEN launched_by(t.globalPid, t.start)
-            ELSE t.correlationId END AS correlation,
-       t.globalPid AS process, t.bytes AS bytes,
+SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS device,
+       CASE WHEN correlationId = 0 AND graphNodeId IS NOT NULL THEN launched_by(globalPid, start)
+            ELSE correlationId END AS correlation,
+       globalPid AS process, bytes,
        COALESCE((SELECT name FROM copy_directions d WHERE d.id = t.copyKind), 'other') AS direction,
        COALESCE((SELECT name FROM memory_kinds k WHERE k.id = t.srcKind), 'other') AS from_kind,
        COALESCE((SELECT name FROM memory_kinds k WHERE k.id = t.dstKind), 'other') AS to_kind,
-       t.graphNodeId AS graph_node
+       graphNodeId AS graph_node
 FROM CUPTI_ACTIVITY_KIND_MEMCPY t;
 
 CREATE TEMP VIEW all_sets AS
-SELECT t.start AS start, t.end AS end, t.end - t.start AS duration, t.streamId AS stream, t.deviceId AS device,
-       CASE WHEN t.correlationId = 0 AND t.graphNodeId IS NOT NULL THEN launched_by(t.globalPid, t.start)
-            ELSE t.correlationId END AS correlation,
-       t.globalPid AS process, t.bytes AS bytes, t.value AS value,
+SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS device,
+       CASE WHEN correlationId = 0 AND graphNodeId IS NOT NULL THEN launched_by(globalPid, start)
+            ELSE correlationId END AS correlation,
+       globalPid AS process, bytes, value,
        COALESCE((SELECT name FROM memory_kinds k WHERE k.id = t.memKind), 'other') AS to_kind
 FROM CUPTI_ACTIVITY_KIND_MEMSET t;
 
 CREATE TEMP VIEW all_graph_runs AS
-SELECT t.start AS start, t.end AS end, t.end - t.start AS duration, t.streamId AS stream, t.deviceId AS device,
-       t.correlationId AS correlation, t.globalPid AS process, t.graphId AS graph
-FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE t;
+SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS device,
+       correlationId AS correlation, globalPid AS process, graphId AS graph
+FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 
 CREATE TEMP VIEW all_api_calls AS
-SELECT t.start AS start, t.end AS end, t.end - t.start AS duration, t.globalTid & ~0xFFFFFF AS process,
-       t.globalTid AS thread, t.correlationId AS correlation, t.nameId AS name_id,
+SELECT start, end, end - start AS duration, globalTid & ~0xFFFFFF AS process, globalTid AS thread,
+       correlationId AS correlation, nameId AS name_id,
        COALESCE((SELECT name FROM call_names c WHERE c.id = t.nameId),
                 (SELECT value FROM StringIds s WHERE s.id = t.nameId)) AS name,
-       t.returnValue AS result
+       returnValue AS result
 FROM CUPTI_ACTIVITY_KIND_RUNTIME t;
 
+CREATE TEMP VIEW all_nvtx AS
+SELECT t.rowid AS id, start, end, globalTid & ~0xFFFFFF AS process, globalTid AS thread, domainId,
+       COALESCE(text, (SELECT value FROM StringIds s WHERE s.id = t.textId)) AS name,
+       (SELECT name FROM ENUM_NSYS_EVENT_TYPE e WHERE e.id = t.eventType) AS type
+FROM NVTX_EVENTS t;
+
 CREATE TEMP TABLE domains (process, id, name, PRIMARY KEY (process, id));
-INSERT OR IGNORE INTO domains
-SELECT t.globalTid & ~0xFFFFFF, t.domainId, COALESCE(t.text, (SELECT value FROM StringIds s WHERE s.id = t.textId))
-FROM NVTX_EVENTS t
-WHERE t.eventType IN (SELECT id FROM ENUM_NSYS_EVENT_TYPE WHERE name = 'NvtxDomainCreate');
+INSERT OR IGNORE INTO domains SELECT process, domainId, name FROM all_nvtx WHERE type = 'NvtxDomainCreate';
 
 CREATE TEMP VIEW all_ranges AS
-SELECT t.rowid AS id, t.start AS start, t.end AS end, t.end - t.start AS duration,
-       t.globalTid & ~0xFFFFFF AS process, t.globalTid AS thread,
-       COALESCE(t.text, (SELECT value FROM StringIds s WHERE s.id = t.textId)) AS name,
-       COALESCE((SELECT name FROM domains d WHERE d.process = t.globalTid & ~0xFFFFFF AND d.id = t.domainId), '')
-           AS domain,
-       t.eventType IN (SELECT id FROM ENUM_NSYS_EVENT_TYPE WHERE name = 'NvtxStartEndRange') AS crosses_threads
-FROM NVTX_EVENTS t
-WHERE t.eventType IN (SELECT id FROM ENUM_NSYS_EVENT_TYPE WHERE name IN ('NvtxPushPopRange', 'NvtxStartEndRange'))
-      AND t.end IS NOT NULL;
+SELECT id, start, end, end - start AS duration, process, thread, name,
+       COALESCE((SELECT name FROM domains d WHERE d.process = n.process AND d.id = n.domainId), '') AS domain,
+       type = 'NvtxStartEndRange' AS crosses_threads
+FROM all_nvtx n WHERE type IN ('NvtxPushPopRange', 'NvtxStartEndRange') AND end IS NOT NULL;
 
 CREATE TEMP VIEW kernels AS SELECT * FROM all_kernels w WHERE in_range(w.process, w.correlation);
 CREATE TEMP VIEW copies AS SELECT * FROM all_copies w WHERE in_range(w.process, w.correlation);
@@ -186,12 +183,11 @@ SELECT r.*, range_gpu_start(r.id) AS gpu_start, range_gpu_end(r.id) AS gpu_end F
 /// The view has the name of nsys's table but for its case, so it names the table's schema.
 constexpr const char* kSampleView = R"(
 CREATE TEMP VIEW gpu_metrics AS
-SELECT t.timestamp AS time, t.typeId & 0xFF AS device,
-       (SELECT m.metricName FROM TARGET_INFO_GPU_METRICS m WHERE m.typeId = t.typeId AND m.metricId = t.metricId)
-           AS name,
-       t.value AS value
+SELECT timestamp AS time, typeId & 0xFF AS device,
+       (SELECT metricName FROM TARGET_INFO_GPU_METRICS m
+        WHERE m.typeId = t.typeId AND m.metricId = t.metricId) AS name, value
 FROM main.GPU_METRICS t
-WHERE NOT is_narrowed() OR t.timestamp BETWEEN
+WHERE NOT is_narrowed() OR timestamp BETWEEN
     (SELECT MIN(start) FROM (SELECT start FROM kernels UNION ALL SELECT start FROM copies))
     AND (SELECT MAX(end) FROM (SELECT end FROM kernels UNION ALL SELECT end FROM copies))
 )";
@@ -272,13 +268,15 @@ FROM (SELECT substr(text, instr(text, char(10) || '{"') + 1) AS line
       WHERE instr(text, char(10) || '{"') > 0);
 
 CREATE TEMP VIEW roofs AS
-SELECT json_extract(roof.value, '$.name') AS name, json_extract(roof.value, '$.unit') AS unit, json_extract(roof.value, '$.measured') AS measured,
-       json_extract(roof.value, '$.theoretical') AS theoretical, json_extract(roof.value, '$.work') AS work,
-       json_extract(roof.value, '$.how') AS how, json_extract(roof.value, '$.clock_Hz') AS clock,
-       COALESCE(json_extract(roof.value, '$.measured') / 1e12, 'not on this GPU') AS tera,
-       COALESCE(json_extract(roof.value, '$.measured') / 1e9, 'not on this GPU') AS giga,
-       COALESCE(json_extract(roof.value, '$.measured') / 1e-6, 'not on this GPU') AS micro
-FROM printed_json, json_each(printed_json.json, '$.roofs') AS roof;
+SELECT *, COALESCE(measured / 1e12, 'not on this GPU') AS tera,
+       COALESCE(measured / 1e9, 'not on this GPU') AS giga,
+       COALESCE(measured / 1e-6, 'not on this GPU') AS micro
+FROM (SELECT json_extract(roof.value, '$.name') AS name, json_extract(roof.value, '$.unit') AS unit,
+             json_extract(roof.value, '$.measured') AS measured,
+             json_extract(roof.value, '$.theoretical') AS theoretical,
+             json_extract(roof.value, '$.work') AS work, json_extract(roof.value, '$.how') AS how,
+             json_extract(roof.value, '$.clock_Hz') AS clock
+      FROM printed_json, json_each(printed_json.json, '$.roofs') AS roof);
 )");
 }
 

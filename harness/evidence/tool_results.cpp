@@ -6,8 +6,7 @@ namespace lab {
 
 namespace {
 
-// Of a file from anybody, no more than a person or a script would read. Real evidence has 72 counters at
-// most.
+// The limits keep a hostile file from filling memory. Real evidence has 72 counters at most.
 constexpr const char* kCountersSql =
     "SELECT launch, substr(kernel, 1, 1000), substr(metric, 1, 200), substr(unit, 1, 40), value "
     "FROM main.NCU_METRICS ORDER BY launch, rowid LIMIT 10000";

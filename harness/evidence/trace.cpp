@@ -1,6 +1,162 @@
 #include "evidence/trace.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "core/error.h"
+#include "evidence/database.h"
+#include "evidence/launches.h"
+
 namespace lab {
+
+namespace {
+
+/// Turns the ids of an export's strings into indices into Trace::names, looking each id up once. Several ids
+/// may stand for one name: cudaMemcpy_v3020 and cudaMemcpy_ptds_v7000 do.
+class Names {
+  public:
+    /// `text_of_id` asks for the text of the id ?1.
+    Names(std::vector<std::string>& names, const Database& database, const char* text_of_id)
+        : names_(names), text_(database.prepare(text_of_id)) {
+        for (const std::string& name : names_) index_of_name_.try_emplace(name, index_of_name_.size());
+    }
+
+    int64_t index_of(int64_t id) {
+        const auto [at, is_new] = index_of_id_.try_emplace(id, 0);
+        if (is_new) {
+            text_.reset();
+            at->second = index_of(text_.bind(1, id).next() ? text_.text(0) : "");
+        }
+        return at->second;
+    }
+
+    int64_t index_of(const std::string& name) {
+        const auto [known, is_new] = index_of_name_.try_emplace(name, names_.size());
+        if (is_new) names_.push_back(name);
+        return known->second;
+    }
+
+  private:
+    std::vector<std::string>& names_;
+    Statement text_;
+    std::unordered_map<int64_t, int64_t> index_of_id_;
+    std::unordered_map<std::string, int64_t> index_of_name_;
+};
+
+Direction direction_from(const std::string& text) {
+    for (const Direction d : {Direction::host_to_device, Direction::device_to_host,
+                              Direction::device_to_device, Direction::host_to_host})
+        if (text == to_string(d)) return d;
+    return Direction::other;
+}
+
+[[noreturn]] void fail_as_damaged(const Database& database, const std::string& why) {
+    throw Error(fmt::format("{} is damaged: {}. Export the report again.", database.path().string(), why));
+}
+
+/// Refuses times that no capture has: those that run backwards, and those so far apart that sums over them
+/// could leave 64 bits.
+template <class Record>
+void check_and_sort(std::vector<Record>& records, const Database& database, const char* what) {
+    constexpr int64_t kFarthest_ns = int64_t{1} << 61;  // 73 years
+    double total_ns = 0;
+    for (const Record& r : records) {
+        if (r.end_ns < r.start_ns) fail_as_damaged(database, fmt::format("a {} ends before it starts", what));
+        if (r.start_ns < -kFarthest_ns || r.end_ns > kFarthest_ns)
+            fail_as_damaged(database,
+                            fmt::format("a {} is more than 73 years from the capture's begin", what));
+        total_ns += static_cast<double>(r.end_ns - r.start_ns);
+    }
+    if (total_ns > static_cast<double>(kFarthest_ns))
+        fail_as_damaged(database, fmt::format("all its {} records together last more than 73 years", what));
+    const auto by_start = [](const Record& a, const Record& b) { return a.start_ns < b.start_ns; };
+    if (!std::is_sorted(records.begin(), records.end(), by_start))
+        std::stable_sort(records.begin(), records.end(), by_start);
+}
+
+void read_kernels(const Database& database, Trace& trace) {
+    Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1");
+    Statement row = database.prepare(
+        "SELECT start, end, stream, device, correlation, process, name_id, graph_node IS NOT NULL, "
+        "grid_x, grid_y, grid_z, block_x, block_y, block_z FROM all_kernels");
+    std::map<LaunchSize, int64_t> sizes;
+    const auto index_of = [&](const LaunchSize& size) -> int64_t {
+        if (!size.possible()) return -1;  // where an export has none, it is all zeros here
+        const auto [known, is_new] = sizes.try_emplace(size, std::ssize(trace.launch_sizes));
+        if (is_new) trace.launch_sizes.push_back(size);
+        return known->second;
+    };
+    while (row.next()) {
+        const int64_t correlation = row.integer(4);
+        trace.kernels_of_unknown_launch += correlation == 0 && row.integer(7) != 0;
+        trace.kernels.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3), correlation,
+                                 row.integer(5), -1, names.index_of(row.integer(6)),
+                                 index_of({{row.integer(8), row.integer(9), row.integer(10)},
+                                           {row.integer(11), row.integer(12), row.integer(13)}})});
+    }
+    // A graph recorded as a whole keeps its kernels to itself. It counts as one, or the GPU would seem idle.
+    Statement run =
+        database.prepare("SELECT start, end, stream, device, correlation, process FROM all_graph_runs");
+    while (run.next())
+        trace.kernels.push_back({run.integer(0), run.integer(1), run.integer(2), run.integer(3),
+                                 run.integer(4), run.integer(5), -1,
+                                 names.index_of("CUDA graph as a whole")});
+    check_and_sort(trace.kernels, database, "kernel");
+}
+
+void read_copies(const Database& database, Trace& trace) {
+    Statement row = database.prepare(R"(
+SELECT start, end, stream, device, correlation, process, bytes, direction, from_kind, to_kind FROM all_copies
+UNION ALL
+SELECT start, end, stream, device, correlation, process, bytes, 'set', '', to_kind FROM all_sets)");
+    while (row.next()) {
+        const std::string direction = row.text(7);
+        trace.copies.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                                row.integer(4), row.integer(5), -1, row.integer(6),
+                                direction == "set" ? Direction::set : direction_from(direction), row.text(8),
+                                row.text(9)});
+    }
+    check_and_sort(trace.copies, database, "copy");
+    double bytes = 0;
+    for (const Copy& copy : trace.copies) {
+        if (copy.bytes < 0) fail_as_damaged(database, "a copy moves fewer than 0 bytes");
+        bytes += static_cast<double>(copy.bytes);
+    }
+    if (bytes > 4e18) fail_as_damaged(database, "its copies move more than 4 exabytes");
+}
+
+void read_api_calls(const Database& database, Trace& trace) {
+    Names names(trace.names, database, "SELECT name FROM call_names WHERE id = ?1");
+    Statement row = database.prepare(
+        "SELECT start, end, correlation, process, thread, name_id, result FROM all_api_calls");
+    while (row.next())
+        trace.api_calls.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                                   row.integer(4), names.index_of(row.integer(5)), row.integer(6)});
+    check_and_sort(trace.api_calls, database, "CUDA call");
+}
+
+void read_ranges(const Database& database, Trace& trace) {
+    Statement row = database.prepare(
+        "SELECT start, end, process, thread, crosses_threads, name, domain, id FROM all_ranges");
+    int64_t bytes_of_names = 0;  // a file stores a name once; here each range has its own
+    const int64_t most_bytes = fair_memory_for(database.path());
+    while (row.next()) {
+        trace.ranges.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                                row.integer(4) != 0, row.text(5), row.text(6), row.integer(7)});
+        bytes_of_names +=
+            static_cast<int64_t>(trace.ranges.back().name.size() + trace.ranges.back().domain.size());
+        if (bytes_of_names > most_bytes)
+            fail_as_damaged(database, "the names of its NVTX ranges take far more room than the file");
+    }
+    check_and_sort(trace.ranges, database, "range");
+}
+
+}  // namespace
 
 bool LaunchSize::possible() const {
     constexpr int64_t kMostInX = (int64_t{1} << 31) - 1, kMostInYAndZ = 65'535, kMostThreads = 1024;
@@ -10,21 +166,23 @@ bool LaunchSize::possible() const {
 }
 
 const char* to_string(Direction direction) {
-    switch (direction) {
-        case Direction::host_to_device:
-            return "host to device";
-        case Direction::device_to_host:
-            return "device to host";
-        case Direction::device_to_device:
-            return "device to device";
-        case Direction::host_to_host:
-            return "host to host";
-        case Direction::set:
-            return "set";
-        case Direction::other:
-            break;
+    constexpr const char* kNames[]{
+        "host to device", "device to host", "device to device", "host to host", "set", "other"};
+    return kNames[static_cast<std::size_t>(direction)];
+}
+
+Trace read_trace(const Database& database) {
+    Trace trace;
+    read_api_calls(database, trace);
+    read_kernels(database, trace);
+    read_copies(database, trace);
+    read_ranges(database, trace);
+    link_to_calls(trace);
+    if (database.has_table("TARGET_INFO_GPU")) {
+        Statement row = database.prepare("SELECT id, name FROM main.TARGET_INFO_GPU");
+        while (row.next()) trace.gpus.push_back({row.integer(0), row.text(1)});
     }
-    return "other";
+    return trace;
 }
 
 }  // namespace lab

@@ -9,6 +9,8 @@
 
 namespace lab {
 
+class Database;
+
 /// One kernel execution on a GPU. Times are ns on the clock of the capture.
 struct Kernel {
     int64_t start_ns = 0, end_ns = 0;
@@ -78,8 +80,7 @@ struct Trace {
     std::vector<std::string> names;        ///< kernel and API names, each once
     std::vector<LaunchSize> launch_sizes;  ///< each once, and each possible
     std::vector<Gpu> gpus;
-    int64_t kernels_of_unknown_launch =
-        0;  ///< kernels of graphs whose launch is not certain: no range holds them
+    int64_t kernels_of_unknown_launch = 0;  ///< of graphs whose launch is not certain; no range holds them
 
     /// The name of a kernel or of a call.
     [[nodiscard]] const std::string& name_of(int64_t index) const {
@@ -88,5 +89,9 @@ struct Trace {
 };
 
 [[nodiscard]] const char* to_string(Direction direction);  ///< "host to device", ...
+
+/// All that an export with the views of schema.h holds. Records that end before they start, as a damaged
+/// export may hold, are an Error.
+[[nodiscard]] Trace read_trace(const Database& database);
 
 }  // namespace lab

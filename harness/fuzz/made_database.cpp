@@ -1,5 +1,3 @@
-#include "fuzz/made_database.h"
-
 #include <array>
 #include <cstdint>
 #include <string>
@@ -7,132 +5,75 @@
 
 #include "core/text.h"
 #include "evidence/database.h"
+#include "fuzz/targets.h"
 
 namespace lab::fuzz {
 
 namespace {
 
 /// What a column holds in a real export.
-enum class Holds { time, small, process, thread, string_id, text, kind, schema_version };
+enum class Holds : char { time = 't', small = 's', process = 'p', thread = 'h', id = 'i', text = 'x' };
 
 struct ColumnOf {
-    const char* name;
+    std::string name;
     Holds holds;
 };
 struct TableOf {
-    const char* name;
+    std::string name;
     std::vector<ColumnOf> columns;
 };
 
+/// "t:start s:deviceId" is a column of times and one of small numbers.
+TableOf table(const char* name, const char* columns) {
+    TableOf made{name, {}};
+    for (const std::string& column : split(columns, ' '))
+        made.columns.push_back({column.substr(2), static_cast<Holds>(column[0])});
+    return made;
+}
+
 const std::vector<TableOf>& tables() {
-    using enum Holds;
     static const std::vector<TableOf> all = {
-        {"CUPTI_ACTIVITY_KIND_KERNEL",
-         {{"start", time},
-          {"end", time},
-          {"deviceId", small},
-          {"contextId", small},
-          {"streamId", small},
-          {"correlationId", small},
-          {"globalPid", process},
-          {"demangledName", string_id},
-          {"shortName", string_id},
-          {"gridX", small},
-          {"gridY", small},
-          {"gridZ", small},
-          {"blockX", small},
-          {"blockY", small},
-          {"blockZ", small},
-          {"graphNodeId", small},
-          {"mangledName", string_id}}},
-        {"CUPTI_ACTIVITY_KIND_RUNTIME",
-         {{"start", time},
-          {"end", time},
-          {"globalTid", thread},
-          {"correlationId", small},
-          {"nameId", string_id},
-          {"returnValue", small}}},
-        {"NVTX_EVENTS",
-         {{"start", time},
-          {"end", time},
-          {"eventType", kind},
-          {"text", text},
-          {"globalTid", thread},
-          {"textId", string_id},
-          {"domainId", small}}},
-        {"CUPTI_ACTIVITY_KIND_MEMCPY",
-         {{"start", time},
-          {"end", time},
-          {"deviceId", small},
-          {"streamId", small},
-          {"correlationId", small},
-          {"globalPid", process},
-          {"bytes", time},
-          {"copyKind", kind},
-          {"srcKind", kind},
-          {"dstKind", kind}}},
-        {"CUPTI_ACTIVITY_KIND_MEMSET",
-         {{"start", time},
-          {"end", time},
-          {"deviceId", small},
-          {"streamId", small},
-          {"correlationId", small},
-          {"globalPid", process},
-          {"bytes", time},
-          {"value", small},
-          {"memKind", kind}}},
-        {"GPU_METRICS", {{"timestamp", time}, {"typeId", small}, {"metricId", small}, {"value", small}}},
-        {"TARGET_INFO_GPU_METRICS", {{"typeId", small}, {"metricId", small}, {"metricName", text}}},
-        {"DIAGNOSTIC_EVENT", {{"timestamp", time}, {"severity", small}, {"text", text}}},
-        {"TARGET_INFO_GPU", {{"id", small}, {"name", text}, {"uuid", text}, {"busLocation", text}}},
-        {"CUDA_GRAPH_NODE_EVENTS",
-         {{"start", time}, {"end", time}, {"nameId", string_id}, {"graphNodeId", small}}},
-        {"ENUM_NSYS_EVENT_TYPE", {{"id", kind}, {"name", text}}},
-        {"ENUM_CUDA_MEM_KIND", {{"id", kind}, {"name", text}}},
-        {"ENUM_CUDA_MEMCPY_OPER", {{"id", kind}, {"name", text}}},
-        {"StringIds", {{"id", string_id}, {"value", text}}},
-        {"META_DATA_EXPORT", {{"name", text}, {"value", schema_version}}},
-        {"PROVENANCE", {{"key", text}, {"value", text}}},
-        {"TOOLS_RUN", {{"tool", text}}},
-        {"NSYS_RUN", {{"options", text}, {"reports", small}, {"kernels", small}, {"said", text}}},
-        {"PROGRAM", {{"exit_code", small}, {"stdout", text}}},
+        table("CUPTI_ACTIVITY_KIND_KERNEL",
+              "t:start t:end s:deviceId s:contextId s:streamId s:correlationId p:globalPid i:demangledName "
+              "i:shortName s:gridX s:gridY s:gridZ s:blockX s:blockY s:blockZ s:graphNodeId i:mangledName"),
+        table("CUPTI_ACTIVITY_KIND_RUNTIME",
+              "t:start t:end h:globalTid s:correlationId i:nameId s:returnValue"),
+        table("NVTX_EVENTS", "t:start t:end i:eventType x:text h:globalTid i:textId s:domainId"),
+        table("CUPTI_ACTIVITY_KIND_MEMCPY",
+              "t:start t:end s:deviceId s:streamId s:correlationId p:globalPid t:bytes i:copyKind i:srcKind "
+              "i:dstKind"),
+        table("CUPTI_ACTIVITY_KIND_MEMSET",
+              "t:start t:end s:deviceId s:streamId s:correlationId p:globalPid t:bytes s:value i:memKind"),
+        table("GPU_METRICS", "t:timestamp s:typeId s:metricId s:value"),
+        table("TARGET_INFO_GPU_METRICS", "s:typeId s:metricId x:metricName"),
+        table("DIAGNOSTIC_EVENT", "t:timestamp s:severity x:text"),
+        table("TARGET_INFO_GPU", "s:id x:name x:uuid x:busLocation"),
+        table("CUDA_GRAPH_NODE_EVENTS", "t:start t:end i:nameId s:graphNodeId"),
+        table("ENUM_NSYS_EVENT_TYPE", "i:id x:name"),
+        table("ENUM_CUDA_MEM_KIND", "i:id x:name"),
+        table("ENUM_CUDA_MEMCPY_OPER", "i:id x:name"),
+        table("StringIds", "i:id x:value"),
+        table("META_DATA_EXPORT", "x:name x:value"),
+        table("PROVENANCE", "x:key x:value"),
+        table("TOOLS_RUN", "x:tool"),
+        table("NSYS_RUN", "x:options s:reports s:kernels x:said"),
+        table("PROGRAM", "s:exit_code x:stdout"),
     };
     return all;
 }
 
 /// Words by which the reader decides something, and words that are hard to print.
-constexpr std::array<std::string_view, 32> kWords{"cudaLaunchKernel_v7000",
-                                                  "cudaMemcpyAsync_ptsz_v3020",
-                                                  "cudaStreamSynchronize",
-                                                  "cudaGraphLaunch_v10000",
-                                                  "add",
-                                                  "work",
-                                                  "NvtxPushPopRange",
-                                                  "NvtxStartEndRange",
-                                                  "NvtxDomainCreate",
-                                                  "NvtxMark",
-                                                  "CUDA_MEMOPR_MEMORY_KIND_PINNED",
-                                                  "CUDA_MEMOPR_MEMORY_KIND_DEVICE",
-                                                  "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE",
-                                                  "CUDA_MEMCPY_KIND_HTOD",
-                                                  "CUDA_MEMCPY_KIND_DTOH",
-                                                  "CUDA_MEMCPY_KIND_DTOD",
-                                                  "EXPORT_SCHEMA_VERSION",
-                                                  "3.20.3",
-                                                  "nsys",
-                                                  "gpu_metrics",
-                                                  "Tensor Active [Throughput %]",
-                                                  "10 events were dropped",
-                                                  "a\nb\x1b[31m",
-                                                  "\xff\xfe\x80",
-                                                  "",
-                                                  "_v",
-                                                  "_v1",
-                                                  "_ptsz",
-                                                  "'; DROP TABLE StringIds; --",
-                                                  "gpu",
-                                                  "memcheck",
-                                                  "%s%n"};
+const std::vector<std::string>& words() {
+    static const std::vector<std::string> all = split(
+        "cudaLaunchKernel_v7000|cudaMemcpyAsync_ptsz_v3020|cudaStreamSynchronize|cudaGraphLaunch_v10000|add|"
+        "work|NvtxPushPopRange|NvtxStartEndRange|NvtxDomainCreate|NvtxMark|CUDA_MEMOPR_MEMORY_KIND_PINNED|"
+        "CUDA_MEMOPR_MEMORY_KIND_DEVICE|CUDA_MEMOPR_MEMORY_KIND_PAGEABLE|CUDA_MEMCPY_KIND_HTOD|"
+        "CUDA_MEMCPY_KIND_DTOH|CUDA_MEMCPY_KIND_DTOD|EXPORT_SCHEMA_VERSION|3.20.3|nsys|gpu_metrics|"
+        "Tensor Active [Throughput %]|10 events were dropped|a\nb\x1b[31m|\xff\xfe\x80||_v|_v1|_ptsz|"
+        "'; DROP TABLE StringIds; --|gpu|memcheck|%s%n",
+        '|');
+    return all;
+}
 
 class Maker {
   public:
@@ -173,45 +114,42 @@ class Maker {
             for (std::size_t c = 0; c < table.columns.size(); ++c) {
                 if (without_column == 100 + (i * 7 + c) % 150) continue;
                 columns.push_back(table.columns[c]);
-                names.emplace_back(std::string("\"") + table.columns[c].name + '"');
+                names.push_back('"' + table.columns[c].name + '"');
                 places.push_back("?" + std::to_string(places.size() + 1));
             }
             if (columns.empty()) continue;
             const bool posing = oddity == 200 + i;
-            const std::string list = join(names, ", ");
-            database_.execute("CREATE TABLE " + std::string(table.name) + (posing ? "_" : "") + " (" + list +
+            const std::string real = table.name + (posing ? "_" : "");
+            database_.execute("CREATE TABLE " + real + " (" + join(names, ", ") +
                               (oddity == 100 + i ? ", PRIMARY KEY (" + names[0] + ")) WITHOUT ROWID" : ")"));
-            if (posing)
-                database_.execute("CREATE VIEW " + std::string(table.name) + " AS SELECT * FROM " +
-                                  table.name + "_");
-            made_.push_back(
-                {&table, columns,
-                 database_.prepare("INSERT OR IGNORE INTO " + std::string(table.name) + (posing ? "_" : "") +
-                                   " VALUES (" + join(places, ", ") + ")")});
+            if (posing) database_.execute("CREATE VIEW " + table.name + " AS SELECT * FROM " + real);
+            const std::string insert =
+                "INSERT OR IGNORE INTO " + real + " VALUES (" + join(places, ", ") + ")";
+            made_.push_back({&table, columns, database_.prepare(insert)});
         }
     }
 
     /// Strings and enums, without which a reader refuses everything; the bytes may add to them.
     void fill_what_every_export_has() {
-        for (std::size_t i = 0; i < kWords.size(); ++i) {
-            insert_if_made("StringIds", static_cast<int64_t>(i), kWords[i]);
-            if (i >= 6 && i < 10) insert_if_made("ENUM_NSYS_EVENT_TYPE", static_cast<int64_t>(i), kWords[i]);
-            if (i >= 10 && i < 13) insert_if_made("ENUM_CUDA_MEM_KIND", static_cast<int64_t>(i), kWords[i]);
-            if (i >= 13 && i < 16)
-                insert_if_made("ENUM_CUDA_MEMCPY_OPER", static_cast<int64_t>(i), kWords[i]);
+        for (std::size_t i = 0; i < words().size(); ++i) {
+            const auto id = static_cast<int64_t>(i);
+            insert("StringIds", id, words()[i]);
+            if (i >= 6 && i < 10) insert("ENUM_NSYS_EVENT_TYPE", id, words()[i]);
+            if (i >= 10 && i < 13) insert("ENUM_CUDA_MEM_KIND", id, words()[i]);
+            if (i >= 13 && i < 16) insert("ENUM_CUDA_MEMCPY_OPER", id, words()[i]);
         }
-        for (Made& made : made_)
-            if (std::string_view(made.table->name) == "META_DATA_EXPORT" && made.columns.size() == 2)
-                made.insert.bind(1, kWords[16]).bind(2, kWords[17]).next(), made.insert.reset();
-        for (Made& made : made_)
-            if (std::string_view(made.table->name) == "TOOLS_RUN" && made.columns.size() == 1)
-                made.insert.bind(1, kWords[18]).next(), made.insert.reset();
+        insert("META_DATA_EXPORT", words()[16], words()[17]);
+        insert("TOOLS_RUN", words()[18]);
     }
 
-    void insert_if_made(std::string_view table, int64_t id, std::string_view value) {
+    /// A row, if the table is there with this many columns.
+    template <class... Cell>
+    void insert(std::string_view table, const Cell&... cell) {
         for (Made& made : made_) {
-            if (table != made.table->name || made.columns.size() != 2) continue;
-            made.insert.bind(1, id).bind(2, value).next();
+            if (table != made.table->name || made.columns.size() != sizeof...(cell)) continue;
+            int parameter = 0;
+            (made.insert.bind(++parameter, cell), ...);
+            made.insert.next();
             made.insert.reset();
         }
     }
@@ -233,7 +171,7 @@ class Maker {
             INT64_MAX,        INT64_MIN,        INT64_MAX / 2, -1,
             int64_t{1} << 62, int64_t{1} << 53, INT64_MIN + 1, INT32_MIN};
         if (b >= 248) return (void)row.bind(parameter, kExtremes[b - 248]);
-        if (b >= 245) return (void)row.bind(parameter, kWords[byte() % kWords.size()]);
+        if (b >= 245) return (void)row.bind(parameter, words()[byte() % words().size()]);
         if (b >= 242) return (void)row.bind(parameter, b == 242 ? 1e300 : b == 243 ? -0.5 : 1e15);
         if (b >= 239) return (void)row.bind_null(parameter);
         switch (holds) {
@@ -245,12 +183,10 @@ class Maker {
                 return (void)row.bind(parameter, kProcess + (int64_t{b} % 2 << 24));
             case Holds::thread:
                 return (void)row.bind(parameter, kProcess + (int64_t{b} % 2 << 24) + b / 2 % 3);
-            case Holds::string_id:
-            case Holds::kind:
+            case Holds::id:
                 return (void)row.bind(parameter, int64_t{b} % 34);
             case Holds::text:
-            case Holds::schema_version:
-                return b < 220 ? (void)row.bind(parameter, kWords[b % kWords.size()])
+                return b < 220 ? (void)row.bind(parameter, words()[b % words().size()])
                                : (void)row.bind(parameter, std::string(std::size_t{1} << b % 14, 'x'));
         }
     }

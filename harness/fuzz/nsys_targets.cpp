@@ -1,17 +1,14 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
-#include "evidence/projection.h"
 #include "evidence/schema.h"
-#include "fuzz/broken_promise.h"
-#include "fuzz/made_database.h"
 #include "fuzz/targets.h"
+#include "tools/evidence_writer.h"
 
 namespace lab::fuzz {
 
@@ -42,7 +39,6 @@ void ask(const fs::path& path) {
         check(analyse(trace, trace.ranges.front().name));
         (void)range_use(trace, trace.ranges.back().name);
     }
-    project_ranges(database);
     const auto ask_views = [&] {
         for (const char* view :
              {"kernels", "copies", "sets", "api_calls", "syncs", "ranges", "graph_launches", "gpu_metrics"})
@@ -52,7 +48,7 @@ void ask(const fs::path& path) {
     };
     ask_views();
     if (trace.ranges.empty()) return;
-    narrow_views(database, trace.ranges.front().name);
+    const Capture::Narrowed narrowed(evidence.capture(), trace.ranges.front().name);
     ask_views();
 }
 

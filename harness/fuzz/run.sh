@@ -9,7 +9,7 @@ cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 build=${1:?usage: run.sh BUILD SECONDS [TARGET ...]} seconds=${2:?usage: run.sh BUILD SECONDS [TARGET ...]}
 shift 2
 targets=("$@")
-if ((${#targets[@]} == 0)); then targets=(nsys_file nsys_tables ncu_csv sanitizer_output chapter_toml); fi
+if ((${#targets[@]} == 0)); then targets=(nsys_file nsys_tables ncu_csv sanitizer_output); fi
 
 run_one() { # target
     local target=$1 longest=8192 found=$build/fuzz/$1 broken=$build/fuzz/$1-broken log=$build/fuzz/$1.log
@@ -19,12 +19,6 @@ run_one() { # target
         nsys_file) longest=110000 seeds+=(harness/tests/samples) ;;
         nsys_tables) longest=4096 ;;
         ncu_csv | sanitizer_output) longest=16384 seeds+=(harness/tests/samples) ;;
-        chapter_toml)
-            mkdir -p "$build/fuzz/chapters"
-            local file
-            for file in ch*/chapter.toml; do cp "$file" "$build/fuzz/chapters/${file%%/*}.toml"; done
-            longest=16384 seeds+=("$build/fuzz/chapters")
-            ;;
     esac
     if [[ -e harness/fuzz/dictionaries/$target.dict ]]; then
         dictionary=("-dict=harness/fuzz/dictionaries/$target.dict")

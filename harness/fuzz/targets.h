@@ -1,8 +1,10 @@
 // What is fuzzed: every reader of a file that others wrote. A target feeds one input to its reader. Any input
-// may be refused with an Error, which is a sentence; whatever else leaves a target, and any crash, is a bug.
+// may be refused with an Error, which is a sentence. Any other exception, and any crash, is a bug.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <stdexcept>
 #include <string_view>
 
 namespace lab::fuzz {
@@ -20,8 +22,12 @@ void ncu_csv(std::string_view bytes);
 /// What compute-sanitizer printed.
 void sanitizer_output(std::string_view bytes);
 
-/// A chapter.toml.
-void chapter_toml(std::string_view bytes);
+/// Makes a database whose tables are those of an nsys export, which must not exist, from any bytes. Equal
+/// bytes make equal databases. What the bytes say, in this order: the tables and columns that are there, then
+/// rows, each a table and one byte for every cell. Most values of that byte are what such a column holds (a
+/// time after the last one, a known string, a real process); the highest are what it should never hold: NULL,
+/// text, blobs, numbers at the end of their range.
+void make_database(std::string_view bytes, const std::filesystem::path& path);
 
 struct Target {
     const char* name;
@@ -30,7 +36,12 @@ struct Target {
 inline constexpr Target kTargets[] = {{"nsys_file", nsys_file},
                                       {"nsys_tables", nsys_tables},
                                       {"ncu_csv", ncu_csv},
-                                      {"sanitizer_output", sanitizer_output},
-                                      {"chapter_toml", chapter_toml}};
+                                      {"sanitizer_output", sanitizer_output}};
+
+/// Says that a reader accepted an input and then broke a promise of its own. It is no Error, so that
+/// libFuzzer and the tests both see it.
+[[noreturn]] inline void broken_promise(const char* sentence) {
+    throw std::logic_error(sentence);
+}
 
 }  // namespace lab::fuzz

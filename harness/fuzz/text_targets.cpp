@@ -2,9 +2,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/files.h"
-#include "course/chapter.h"
-#include "fuzz/broken_promise.h"
 #include "fuzz/targets.h"
 #include "tools/ncu_csv.h"
 #include "tools/sanitizer_report.h"
@@ -36,18 +33,6 @@ void sanitizer_output(std::string_view bytes) {
             if (report.kind.empty() || (report.severity != "error" && report.severity != "warning"))
                 broken_promise("a report without kind or severity");
         }
-    } catch (const Error&) {
-    }
-}
-
-void chapter_toml(std::string_view bytes) {
-    static const TemporaryFolder folder;
-    write_file(folder.path() / "ch99_fuzz" / "chapter.toml", bytes);
-    try {
-        const Chapter chapter = read_chapter(folder.path(), "ch99_fuzz");
-        for (const Question& question : chapter.quiz) (void)chapter.program_of(question);
-        for (const Exercise& exercise : chapter.exercises)
-            if (exercise.starter_fails.empty()) broken_promise("an exercise whose starter fails nothing");
     } catch (const Error&) {
     }
 }

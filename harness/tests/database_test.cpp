@@ -7,8 +7,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "evidence/schema.h"
-#include "evidence/trace_reader.h"
 
 using namespace lab;
 
@@ -25,50 +23,9 @@ struct Stranger {
 
 constexpr const char* kTable = "CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'x'), (NULL, 2.5);";
 
-std::string sample() {
-    return read_file(fs::path(LAB_SAMPLES) / "nsys_2025.3_fixed.sqlite");
-}
-
-/// Quicker than write_file(), which waits for the disk.
-void overwrite(const fs::path& path, const std::string& contents) {
-    std::ofstream(path, std::ios::binary) << contents;
-}
-
-/// Opens and reads a file as `lab analyze` does. True if it could be read, false if it is an Error that says
-/// so; anything else fails the test.
-bool reads(const fs::path& path) {
-    try {
-        const Database database = Database::open_untrusted(path);
-        create_views(database);
-        (void)read_trace(database);
-        (void)capture_problems(database);
-        return true;
-    } catch (const Error& error) {
-        CHECK(std::string(error.what()).size() > 10);
-        return false;
-    }
-}
-
 }  // namespace
 
-TEST_CASE("values come back with their types") {
-    const Stranger file(kTable);
-    const Database database = file.open();
-    Statement rows = database.prepare("SELECT a, b FROM t");
-    REQUIRE(rows.next());
-    CHECK(rows.columns() == 2);
-    CHECK(rows.column_name(1) == "b");
-    CHECK(rows.value(0) == Value(int64_t{1}));
-    CHECK(rows.value(1) == Value("x"));
-    REQUIRE(rows.next());
-    CHECK(rows.is_null(0));
-    CHECK(rows.value(0) == Value());
-    CHECK(rows.text(0).empty());
-    CHECK(rows.value(1) == Value(2.5));
-    CHECK_FALSE(rows.next());
-}
-
-TEST_CASE("values go in as they are") {
+TEST_CASE("values go in as they are, and come back with their types") {
     const TemporaryFolder folder;
     const Database database = Database::create(folder.path() / "new.sqlite");
     database.execute("CREATE TABLE t (a)");
@@ -82,22 +39,19 @@ TEST_CASE("values go in as they are") {
     add(0.1);
     add(std::string_view(text));
     add(std::string_view());
+    insert.reset();
+    insert.bind_null(1).next();
     Statement rows = database.prepare("SELECT a FROM t");
-    for (const Value& expected :
-         {Value(std::numeric_limits<int64_t>::min()), Value(0.1), Value(text), Value(std::string())}) {
+    for (const Value& expected : {Value(std::numeric_limits<int64_t>::min()), Value(0.1), Value(text),
+                                  Value(std::string()), Value()}) {
         REQUIRE(rows.next());
         CHECK(rows.value(0) == expected);
     }
-}
-
-TEST_CASE("a value that SQLite does not take is an error, and not NULL") {
-    const TemporaryFolder folder;
-    const Database made = Database::create(folder.path() / "made.sqlite");
-    made.execute("CREATE TABLE t (a)");
-    sqlite3_limit(made.handle(), SQLITE_LIMIT_LENGTH, 1000);
-    Statement row = made.prepare("INSERT INTO t VALUES (?1)");
-    CHECK_THROWS_WITH_AS(row.bind(1, std::string(2000, 'x')), doctest::Contains("too big"), Error);
-    CHECK_THROWS_AS(row.bind(2, int64_t{1}), Error);  // there is no such parameter
+    CHECK(rows.is_null(0));
+    CHECK_FALSE(rows.next());
+    sqlite3_limit(database.handle(), SQLITE_LIMIT_LENGTH, 1000);
+    insert.reset();
+    CHECK_THROWS_WITH_AS(insert.bind(1, std::string(2000, 'x')), doctest::Contains("too big"), Error);
 }
 
 TEST_CASE("values read as a person writes them") {
@@ -112,9 +66,7 @@ TEST_CASE("a wrong statement is an error that says what is wrong") {
     const Database database = file.open();
     CHECK_THROWS_WITH_AS((void)database.prepare("SELECT c FROM t"), doctest::Contains("no such column: c"),
                          Error);
-    CHECK_THROWS_WITH_AS((void)database.prepare("SELEC"), doctest::Contains("syntax error"), Error);
     CHECK_THROWS_WITH_AS((void)database.prepare(""), doctest::Contains("no SQL statement"), Error);
-    CHECK_THROWS_AS((void)database.prepare("-- nothing\n"), Error);
     CHECK_THROWS_AS(database.execute("SELECT * FROM nowhere"), Error);
 }
 
@@ -129,11 +81,9 @@ TEST_CASE("what is no export is refused with the reason") {
     CHECK_THROWS_AS((void)Database::open_untrusted("/dev/null"), Error);
     write_file(path, "");
     CHECK_THROWS_WITH_AS((void)Database::open_untrusted(path), doctest::Contains("is empty"), Error);
-    for (const std::string& text : {std::string("x"), std::string(5000, 'x'), std::string(5000, '\0')}) {
-        write_file(path, text);
-        CHECK_THROWS_WITH_AS((void)Database::open_untrusted(path), doctest::Contains("is not an SQLite file"),
-                             Error);
-    }
+    write_file(path, std::string(5000, 'x'));
+    CHECK_THROWS_WITH_AS((void)Database::open_untrusted(path), doctest::Contains("is not an SQLite file"),
+                         Error);
 }
 
 TEST_CASE("a new file never takes the place of another") {
@@ -164,74 +114,31 @@ TEST_CASE("nothing can be written to a file that was opened for reading, or from
     CHECK(std::distance(fs::directory_iterator(file.folder.path()), fs::directory_iterator()) == 1);
 }
 
-TEST_CASE("our own TEMP views and tables work on a file that is only read") {
-    const Stranger file(kTable);
-    const Database database = file.open();
-    database.execute(
-        "CREATE TEMP TABLE own (a); INSERT INTO own VALUES (1);"
-        "CREATE TEMP VIEW both AS SELECT t.b FROM main.t JOIN own USING (a)");
-    Statement row = database.prepare("SELECT b FROM both");
-    REQUIRE(row.next());
-    CHECK(row.text(0) == "x");
-}
-
-TEST_CASE("only a plain table is a table") {
+TEST_CASE("only a plain table is a table, and a view of the file cannot be asked") {
     const Stranger file(std::string(kTable) +
-                        "CREATE VIEW posing AS SELECT 1 AS a;"
-                        "CREATE VIRTUAL TABLE searched USING fts5(text);"
-                        "CREATE INDEX i ON t (a);");
+                        "CREATE VIEW posing AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM "
+                        "n) SELECT i AS a FROM n;"
+                        "CREATE VIRTUAL TABLE searched USING fts5(text); PRAGMA writable_schema = ON;"
+                        "INSERT INTO sqlite_schema VALUES ('table', 'bent', 'bent', 0, "
+                        "'CREATE  VIRTUAL TABLE bent USING fts5(text)');");
     const Database database = file.open();
     CHECK(database.has_table("t"));
     CHECK(database.columns_of("t") == std::vector<std::string>{"a", "b"});
-    for (const char* name : {"posing", "searched", "i", "nowhere", "", "T' OR '1", "sqlite_schema"}) {
+    for (const char* name : {"posing", "searched", "bent", "nowhere", "", "T' OR '1", "sqlite_schema"}) {
         CAPTURE(name);
         CHECK_FALSE(database.has_table(name));
     }
-    CHECK(database.columns_of("nowhere").empty());
+    CHECK_THROWS_AS((void)database.prepare("SELECT COUNT(*) FROM posing"), Error);
 }
 
-TEST_CASE("a virtual table is one even if its definition is bent") {
-    const Stranger file(
-        "CREATE TABLE t (a); PRAGMA writable_schema = ON;"
-        "INSERT INTO sqlite_schema VALUES ('table', 'bent', 'bent', 0, "
-        "'CREATE  VIRTUAL TABLE bent USING fts5(text)');");
-    const Database database = file.open();
-    CHECK_FALSE(database.has_table("bent"));
-}
-
-TEST_CASE("a view of the file cannot be asked") {
-    const Stranger file(
-        "CREATE TABLE t (a); CREATE VIEW bomb AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
-        "SELECT i + 1 FROM n) SELECT i AS a FROM n;");
-    const Database database = file.open();
-    CHECK_THROWS_AS((void)database.prepare("SELECT COUNT(*) FROM bomb"), Error);
-}
-
-TEST_CASE("a real export that is cut short is an error or a good read, never a crash") {
-    const std::string whole = sample();
+TEST_CASE("a real export that is cut short is refused") {
+    const std::string whole = read_file(fs::path(LAB_SAMPLES) / "nsys_2025.3_fixed.sqlite");
     const TemporaryFolder folder;
     const fs::path path = folder.path() / "cut.sqlite";
-    overwrite(path, whole);
-    REQUIRE(reads(path));
     for (std::size_t length = 1; length < whole.size(); length = length * 6 / 5 + 13) {
-        overwrite(path, whole.substr(0, length));
+        std::ofstream(path, std::ios::binary) << whole.substr(0, length);
         CAPTURE(length);
-        CHECK_FALSE(reads(path));
-    }
-}
-
-TEST_CASE("a real export with a damaged page is an error or a good read, never a crash") {
-    const std::string whole = sample();
-    const TemporaryFolder folder;
-    const fs::path path = folder.path() / "damaged.sqlite";
-    for (std::size_t at = 0; at < whole.size(); at += 1024 * 3) {
-        for (const char byte : {'\0', '\xff'}) {
-            std::string damaged = whole;
-            damaged.replace(at, 300, std::min<std::size_t>(300, whole.size() - at), byte);
-            overwrite(path, damaged);
-            CAPTURE(at);
-            CHECK_NOTHROW((void)reads(path));
-        }
+        CHECK_THROWS_AS((void)Database::open_untrusted(path), Error);
     }
 }
 
@@ -251,13 +158,4 @@ TEST_CASE("a file may have any name") {
         CHECK(Database::open_untrusted("/" + path.string()).has_table("t"));
         CHECK(Database::open_untrusted(fs::relative(path)).has_table("t"));
     }
-}
-
-TEST_CASE("a statement may outlive its database") {
-    const Stranger file(kTable);
-    auto database = std::make_unique<Database>(file.open());
-    Statement rows = database->prepare("SELECT a FROM t");
-    CHECK(rows.next());
-    database.reset();
-    CHECK(rows.next());
 }

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/files.h"
-#include "evidence/database.h"
-#include "evidence/trace.h"
+#include "core/text.h"
+#include "evidence/capture.h"
 
 namespace lab {
 
@@ -159,7 +159,8 @@ class HandMadeExport {
     template <class Names>
     void make_enum(const std::string& table, const std::string& prefix, const Names& names) {
         execute("CREATE TABLE " + table + " (id INTEGER PRIMARY KEY, name TEXT, label TEXT)");
-        for (const char* name : names) insert(table, number_in(names, name), quoted(prefix + name), "NULL");
+        for (const char* name : names)
+            insert(table, number_in(names, name), quoted(prefix + name), quoted(name));
     }
     void need(const std::string& table, const std::string& columns) {
         if (made_.insert(table).second) execute("CREATE TABLE " + table + " (" + columns + ")");
@@ -188,7 +189,36 @@ class HandMadeExport {
     std::set<std::string> made_;
 };
 
-/// An export that holds a trace, but for what nsys numbers by itself.
+/// The first column of all rows, as text.
+inline std::string answer(const Database& database, const std::string& sql) {
+    std::vector<std::string> values;
+    for (Statement rows = database.prepare(sql); rows.next();) values.push_back(to_text(rows.value(0)));
+    return join(values, " ");
+}
+
+/// An export that `fill` makes, opened.
+struct MadeCapture {
+    TemporaryFolder folder;
+    Database database;
+    Capture capture{database};
+
+    template <class Fill>
+    explicit MadeCapture(const Fill& fill, int64_t shift = 0) : database(open(fill, shift)) {}
+    [[nodiscard]] std::string answer(const std::string& sql) const { return lab::answer(database, sql); }
+
+  private:
+    template <class Fill>
+    [[nodiscard]] Database open(const Fill& fill, int64_t shift) const {
+        const fs::path path = folder.path() / "export.sqlite";
+        {
+            HandMadeExport made(path, shift);
+            fill(made);
+        }
+        return Database::open_untrusted(path);
+    }
+};
+
+/// The export of a trace, but for what nsys numbers by itself.
 inline void fill_from(const Trace& trace, HandMadeExport& made) {
     constexpr const char* kWord[] = {"HTOD", "DTOH", "DTOD", "HTOH", "", "UNKNOWN"};
     for (const Kernel& k : trace.kernels)

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "evidence/trace.h"
+#include "evidence/launches.h"
 
 namespace lab {
 
@@ -35,6 +35,7 @@ class RandomTrace {
         std::sort(trace_.copies.begin(), trace_.copies.end(), by_start);
         std::stable_sort(trace_.api_calls.begin(), trace_.api_calls.end(), by_start);
         std::stable_sort(trace_.ranges.begin(), trace_.ranges.end(), by_start);
+        link_to_calls(trace_);
         return trace_;
     }
 
