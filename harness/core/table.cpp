@@ -34,7 +34,7 @@ void Table::add(std::vector<std::string> row) {
     rows_.push_back(std::move(row));
 }
 
-Table::Align Table::align(std::size_t column) const {
+Align Table::align(std::size_t column) const {
     return column < align_.size() ? align_[column] : Align::left;
 }
 

@@ -6,11 +6,12 @@
 
 namespace lab {
 
+/// Of a table's column.
+enum class Align { left, right };
+
 /// A header and rows of as many cells.
 class Table {
   public:
-    enum class Align { left, right };
-
     /// Columns for which no alignment is given are aligned left.
     explicit Table(std::vector<std::string> header, std::vector<Align> align = {});
 

@@ -73,8 +73,8 @@ std::string percent(int64_t part, int64_t whole) {
 
 /// A table whose first columns, as many as `left`, are aligned left and the others right.
 Table table_of(std::vector<std::string> header, std::size_t left) {
-    std::vector<Table::Align> align(header.size(), Table::Align::right);
-    std::fill_n(align.begin(), left, Table::Align::left);
+    std::vector<Align> align(header.size(), Align::right);
+    std::fill_n(align.begin(), left, Align::left);
     return Table(std::move(header), std::move(align));
 }
 

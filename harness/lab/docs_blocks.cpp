@@ -207,7 +207,7 @@ std::string glimpse(const Page& page, const Chapter& chapter) {
 
 std::string chapter_table(const Page& page, const std::string&, Outputs&) {
     Table table({"chapter", "case", "on the GPU, buggy → fixed", "minutes"},
-                {Table::Align::left, Table::Align::left, Table::Align::left, Table::Align::right});
+                {Align::left, Align::left, Align::left, Align::right});
     for (const Chapter& chapter : page.course.chapters()) {
         const bool ends = chapter.title.ends_with('?') || chapter.title.ends_with('.');
         table.add({fmt::format("[{}]({}){}{}", chapter.id, page.link_to(chapter.folder / "README.md"),
@@ -221,7 +221,7 @@ std::string chapter_table(const Page& page, const std::string&, Outputs&) {
 
 std::string exercise_table(const Page& page, const std::string&, Outputs&) {
     Table table({"exercise", "what you can do afterwards", "minutes"},
-                {Table::Align::left, Table::Align::left, Table::Align::right});
+                {Align::left, Align::left, Align::right});
     for (const Case& e : chapter_of(page).exercises)
         table.add({fmt::format("[{} {}]({})", e.number, e.name, page.link_to(e.folder / "README.md")),
                    e.objective, std::to_string(e.minutes)});

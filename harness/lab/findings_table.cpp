@@ -15,7 +15,6 @@ namespace lab {
 
 namespace {
 
-using Align = Table::Align;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kShown = "shown, not asserted";

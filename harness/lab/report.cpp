@@ -26,7 +26,6 @@ namespace lab {
 
 namespace {
 
-using Align = Table::Align;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kReportFormat = "cuda-tools-course report";

@@ -16,7 +16,6 @@ namespace lab {
 
 namespace {
 
-using Align = Table::Align;
 using Json = nlohmann::ordered_json;
 
 /// A rate or an amount with three significant digits and the unit that suits it: "4.5 TB/s" of 4.5e12, "B/s".

@@ -50,7 +50,7 @@ std::string silent_tools(const Evidence& evidence, const std::vector<ToolReport>
 
 void print_counters(const std::vector<Counter>& counters) {
     if (counters.empty()) return;
-    Table table({"counter of ncu", "value"}, {Table::Align::left, Table::Align::right});
+    Table table({"counter of ncu", "value"}, {Align::left, Align::right});
     std::string launch;
     for (const Counter& counter : counters) {
         const std::string name =

@@ -150,7 +150,7 @@ Claims claims_kept(const Course& course, const Chapter& chapter, const Verificat
 }
 
 std::string verification_markdown(const Course& course, const Verification& verification) {
-    constexpr auto left = Table::Align::left, right = Table::Align::right;
+    constexpr auto left = Align::left, right = Align::right;
     Table table({"chapter", "findings", "starters that fail as stated", "wrong answers rejected",
                  "clean under a sanitizer tool", "verified"},
                 {left, right, right, right, right, left});

@@ -127,7 +127,7 @@ TEST_CASE("the nearest word is suggested, or none") {
 namespace {
 
 Table measured() {
-    Table table({"finding", "value"}, {Table::Align::left, Table::Align::right});
+    Table table({"finding", "value"}, {Align::left, Align::right});
     table.add({"streams", "4"});
     table.add({"wall time", "12.5 µs"});
     return table;
@@ -155,7 +155,7 @@ TEST_CASE("Markdown keeps the alignment and its own bars") {
 }
 
 TEST_CASE("a word that is wider than its column has a line of its own, as far in as its cell") {
-    Table table({"counter", "value"}, {Table::Align::left, Table::Align::right});
+    Table table({"counter", "value"}, {Align::left, Align::right});
     table.add({"launch 0", ""});
     table.add({"  smsp__sass_average_data_bytes.ratio", "4"});
     table.add({"  two words that are rather long", "5"});
