@@ -38,10 +38,9 @@ struct Kept : MadeCourse {
 
 TEST_CASE("verification: what is written is read again, and the page counts it") {
     Kept kept;
-    const fs::path file = kept.root() / "docs/verification.json";
-    CHECK(read_verification(file).empty());
-    write_verification(kept.all, file);
-    kept.all = read_verification(file);
+    CHECK(read_verification(kept.course).empty());
+    write_verification(kept.all, kept.course);
+    kept.all = read_verification(kept.course);
     const std::string page = kept.page();
     CAPTURE(page);
     CHECK(has(page, "| 1 of 2 |"));
@@ -71,11 +70,11 @@ TEST_CASE("verification: a program whose fault is the lesson must report, by the
 }
 
 TEST_CASE("verification: a file that cannot be read is a sentence with its name") {
-    const TemporaryFolder folder;
-    const fs::path file = folder.path() / "verification.json";
+    const MadeCourse made;
     for (const char* text : {"{", "[]", R"({"ch01": {}})",
                              R"({"ch01": {"provenance": {}, "sources": {}, "claims": [["guess"]]}})"}) {
-        write_file(file, text);
-        CHECK(has(fault_of([&] { return read_verification(file); }), "verification.json cannot be read"));
+        made.write("docs/verification.json", text);
+        CHECK(has(fault_of([&] { return read_verification(made.course); }),
+                  "verification.json cannot be read"));
     }
 }
