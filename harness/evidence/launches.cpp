@@ -74,16 +74,15 @@ int64_t GraphAttribution::launch_of(int64_t process, int64_t start_ns) const {
 
 CallIndex::CallIndex(const Trace& trace) {
     entries_.reserve(trace.api_calls.size());
-    for (std::size_t i = 0; i < trace.api_calls.size(); ++i)
-        entries_.push_back(
-            {trace.api_calls[i].process, trace.api_calls[i].correlation, std::ssize(entries_)});
+    for (const ApiCall& call : trace.api_calls)
+        entries_.push_back({call.process, call.correlation, std::ssize(entries_)});
     if (!std::is_sorted(entries_.begin(), entries_.end())) std::sort(entries_.begin(), entries_.end());
 }
 
 int64_t CallIndex::find(int64_t process, int64_t correlation) const {
-    const auto at = std::lower_bound(entries_.begin(), entries_.end(), Entry{process, correlation, 0});
-    const bool found = at != entries_.end() && at->process == process && at->correlation == correlation;
-    return found ? at->call : -1;
+    const auto at =
+        std::lower_bound(entries_.begin(), entries_.end(), std::array{process, correlation, int64_t{0}});
+    return at != entries_.end() && (*at)[0] == process && (*at)[1] == correlation ? (*at)[2] : -1;
 }
 
 void link_to_calls(Trace& trace) {

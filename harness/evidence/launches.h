@@ -6,6 +6,7 @@
 // from the first start to the last end of its work, which may be long after the host has left it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -56,11 +57,7 @@ class CallIndex {
     [[nodiscard]] int64_t find(int64_t process, int64_t correlation) const;
 
   private:
-    struct Entry {
-        int64_t process, correlation, call;
-        auto operator<=>(const Entry&) const = default;
-    };
-    std::vector<Entry> entries_;  ///< sorted
+    std::vector<std::array<int64_t, 3>> entries_;  ///< process, correlation and index, sorted
 };
 
 /// Fills in Kernel::call and Copy::call.
