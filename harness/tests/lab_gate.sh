@@ -40,7 +40,7 @@ verdicts() {
     gate base wild
     exits 1
     prints '? inconclusive'
-    gate base slow --threshold 30% --pairs 6
+    gate base slow --threshold 30 --pairs 6
     exits 0
     prints '6 pairs'
     gate base slow --json
@@ -70,7 +70,7 @@ refusals() {
     program mute 'echo nothing'
     refused 2 "nothing in the output of B ($programs/mute) matches 'kernel ([0-9.]+) ms'" base mute
     refused 2 'is no program that can be started' base missing
-    refused 2 '--pairs takes a whole number from 6' base same --pairs=5
+    refused 2 'Value 5 not in range 6 to 1000' base same --pairs=5
     expect 2 gate "$programs/base" "$programs/same" --figure '([0-9.]+ ms'
     says 'is no regular expression'
 }
