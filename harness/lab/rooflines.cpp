@@ -11,6 +11,7 @@
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "tools/fingerprint.h"
 
 namespace lab {
 
@@ -62,12 +63,9 @@ Table points_table(const RooflineEvidence& roofline) {
     return table;
 }
 
-/// FNV-1a over the numbers, in hexadecimal.
+/// 16 hex digits that stand for the numbers.
 std::string hash_of(const RooflineEvidence& roofline) {
-    uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char c : to_json(roofline).dump())
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    return fmt::format("{:016x}", hash);
+    return fingerprint({}, to_json(roofline).dump());
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ void print_places(const Course& course, const Needs& needs, const CaseEvidence& 
 void print_evidence(const Course& course, const Case& of, const CaseEvidence& evidence) {
     const Needs needs = of.needs();
     for (std::size_t side = 0; needs.reports && side < of.programs.size(); ++side)
-        print_first_reports(of.programs[side].name, evidence.sides[side]);
+        print_reports(evidence.sides[side], of.programs[side].name);
     if (needs.trace)
         print_timelines(course, of, evidence);
     else if (evidence.sides[0].has_trace())
