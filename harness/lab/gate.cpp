@@ -119,16 +119,11 @@ void print_result(const GateOptions& options, const GateResult& result) {
     fmt::print("  B      median {:>9}  {}\n", median(result.medians[1]), printable(options.b));
     fmt::print("  B / A  {:.4f}, and with {:.1f} % confidence from {:.4f} to {:.4f}\n\n", result.ratio,
                100 * result.coverage, result.low, result.high);
-    const bool open = result.verdict == kInconclusive;
     fmt::print("{}  at a threshold of {} %\n",
-               result.verdict == kSlower ? red("✗ slower")
-               : open                    ? yellow("? inconclusive")
-                                         : green("✓ " + result.verdict),
+               result.verdict == kSlower         ? red("✗ slower")
+               : result.verdict == kInconclusive ? yellow("? inconclusive")
+                                                 : green("✓ " + result.verdict),
                options.threshold_percent);
-    if (open)
-        fmt::print(
-            "next     four times the --pairs halve the interval, and so does a machine with half the "
-            "noise\n");
 }
 
 void print_result_json(const GateOptions& options, const std::vector<RunPair>& pairs,

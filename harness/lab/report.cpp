@@ -7,8 +7,6 @@
 //      {"name": "vector_add_pipeline", "state": "not started", "started", "ungraded", "tried" or "passed",
 //       "checks": 2, "hints": 1, "failed": [findings], "last_activity": a time or null}]}]}
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -38,14 +36,12 @@ std::string usable_name(const std::string& name) {
     return usable;
 }
 
-/// The name to report under if none is given: git's user.name, else that of the login.
+/// The name to report under if none is given: git's user.name.
 std::string name_of_learner(const Course& course) {
-    if (find_program("git")) {
-        const Outcome git = run({.words = {"git", "config", "user.name"}, .folder = course.root()});
-        if (git.exit_code == 0 && !trim(git.out).empty()) return usable_name(git.out);
-    }
-    const passwd* const login = ::getpwuid(::geteuid());
-    return login ? usable_name(login->pw_name) : "unknown";
+    Outcome git;
+    if (find_program("git")) git = run({.words = {"git", "config", "user.name"}, .folder = course.root()});
+    if (trim(git.out).empty()) throw Error("git knows no user.name: give your name with --name");
+    return usable_name(git.out);
 }
 
 Json time_or_null(const std::string& time) {
@@ -253,7 +249,7 @@ void add_report(Session& session) {
         [options] { return report(options->json, options->name); });
     one.flag("--json", options->json, "prints it as JSON, to hand in");
     one.option("--name", "NAME", options->name,
-               "with --json: the name to report under, instead of git's user.name or that of the login");
+               "with --json: the name to report under, instead of git's user.name");
     Subcommand all(session, "class", "where a class stands, from its learners' reports",
                    "Names that differ only in case and spaces are one learner, and the newest report "
                    "counts. A .json file that is no report of ./lab report --json is named on stderr and "

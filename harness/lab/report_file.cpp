@@ -16,9 +16,6 @@ namespace {
 std::string meant_by(const std::string& file) {
     try {
         const Course course = Course::find();
-        if (fs::path(file).is_relative() && fs::exists(course.root() / file))
-            return fmt::format(". There is one below the course's root: from here it is {}",
-                               shell_line({(course.root() / file).lexically_relative(fs::current_path())}));
         const std::string command = shows_recording(course, program_of_course(course, file));
         if (!command.empty()) return ". What was recorded of this program: " + command;
     } catch (const Error&) {  // there is no course here, or no such program

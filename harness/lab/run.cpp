@@ -99,11 +99,8 @@ void print_places(const Course& course, const Needs& needs, const CaseEvidence& 
         fmt::print("report   {}  ({} opens it)\n", course.shown(report),
                    report.extension() == ".ncu-rep" ? "ncu-ui" : "nsys-ui");
     if (!needs.counters && !needs.reports) return;
-    const char* const all = !needs.reports    ? "every counter of ncu"
-                            : !needs.counters ? "every report of compute-sanitizer"
-                                              : "every counter of ncu, every report of compute-sanitizer";
     for (const fs::path& file : evidence.files)
-        fmt::print("further  ./lab analyze {}  ({})\n", course.shown(file), all);
+        fmt::print("further  ./lab analyze {}  (all that the tools said)\n", course.shown(file));
 }
 
 /// Prints what the findings rest on: the tools' own words, the timelines, and where there is more.
@@ -111,11 +108,7 @@ void print_evidence(const Course& course, const Case& of, const CaseEvidence& ev
     const Needs needs = of.needs();
     for (std::size_t side = 0; needs.reports && side < of.programs.size(); ++side)
         print_reports(evidence.sides[side], of.programs[side].name);
-    if (needs.trace)
-        print_timelines(course, of, evidence);
-    else if (evidence.sides[0].has_trace())
-        fmt::print("\ntimeline left out, as no finding is about time; ./lab timeline {} draws it\n",
-                   course.shown(evidence.files[0]));
+    if (needs.trace) print_timelines(course, of, evidence);
     print_places(course, needs, evidence);
 }
 
