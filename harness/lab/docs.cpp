@@ -128,7 +128,7 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
     return fmt::format(
         "![Roofline on logarithmic axes: measured roofs, theoretical ones dashed, a labelled point for each "
         "kernel](roofline.svg)\n\n{}\n*{}*\n",
-        roofline_markdown(found), found.label);
+        roofline_tables(found, true), found.label);
 }
 
 /// "pair fixed range=solve file=solve.svg": a program, or both if none is named; a range and a file.
@@ -270,15 +270,11 @@ std::string verification(const Page& page, const std::string&, Outputs&) {
 
 using BlockText = std::string (*)(const Page&, const std::string& argument, Outputs&);
 
-const std::map<std::string, BlockText>& blocks() {
-    static const std::map<std::string, BlockText> all{
-        {"measured", measured},        {"figure", figure},
-        {"roofline", roofline},        {"report", report},
-        {"diff", difference},          {"status", status},
-        {"chapters", chapter_table},   {"exercises", exercise_table},
-        {"verification", verification}};
-    return all;
-}
+const std::map<std::string, BlockText> kBlocks{{"measured", measured},        {"figure", figure},
+                                               {"roofline", roofline},        {"report", report},
+                                               {"diff", difference},          {"status", status},
+                                               {"chapters", chapter_table},   {"exercises", exercise_table},
+                                               {"verification", verification}};
 
 /// The comment that begins a block: "<!-- kind: argument -->".
 struct BlockBegin {
@@ -292,7 +288,7 @@ std::optional<BlockBegin> block_at(const std::string& line) {
     if (!text.starts_with("<!-- ") || !text.ends_with("-->") || colon == std::string::npos)
         return std::nullopt;
     const std::string kind = text.substr(5, colon - 5);
-    if (blocks().count(kind) == 0) return std::nullopt;
+    if (kBlocks.count(kind) == 0) return std::nullopt;
     return BlockBegin{kind, trim(text.substr(colon + 1, text.size() - colon - 4))};
 }
 
@@ -312,7 +308,7 @@ std::string filled(const Page& page, Quotes& quotes, Outputs& outputs) {
             std::size_t end = at + 1;
             while (end < lines.size() && trim(lines[end]) != closing) ++end;
             if (end == lines.size()) throw Error(fmt::format("the block is not closed by {}", closing));
-            result.push_back("\n" + blocks().at(block->kind)(page, block->argument, outputs));
+            result.push_back("\n" + kBlocks.at(block->kind)(page, block->argument, outputs));
             at = end - 1;
         }
     } catch (const Error& problem) {

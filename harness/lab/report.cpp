@@ -29,19 +29,13 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kReportFormat = "cuda-tools-course report";
 constexpr int kReportVersion = 1;
 
-/// A name in one line of printable characters, and not endless.
-std::string usable_name(const std::string& name) {
-    const std::string usable = shorten(trim(printable(name)), 80);
-    if (usable.empty()) throw Error("--name: give a name that is not empty");
-    return usable;
-}
-
-/// The name to report under if none is given: git's user.name.
-std::string name_of_learner(const Course& course) {
-    Outcome git;
-    if (find_program("git")) git = run({.words = {"git", "config", "user.name"}, .folder = course.root()});
-    if (trim(git.out).empty()) throw Error("git knows no user.name: give your name with --name");
-    return usable_name(git.out);
+/// The name to report under, in one line of printable characters: the one given, else git's user.name.
+std::string name_of_learner(const Course& course, std::string name) {
+    if (name.empty() && find_program("git"))
+        name = run({.words = {"git", "config", "user.name"}, .folder = course.root()}).out;
+    name = shorten(trim(printable(name)), 80);
+    if (name.empty()) throw Error("git knows no user.name: give your name with --name");
+    return name;
 }
 
 Json time_or_null(const std::string& time) {
@@ -102,7 +96,7 @@ int report(bool json, const std::string& name) {
     if (!json && !name.empty())
         throw Error("--name is for the report as JSON: ./lab report --json --name NAME");
     if (json)
-        print_json(report_of(course, name.empty() ? name_of_learner(course) : usable_name(name)));
+        print_json(report_of(course, name_of_learner(course, name)));
     else
         print_report(report_of(course, ""));
     return kFine;

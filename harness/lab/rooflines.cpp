@@ -96,17 +96,11 @@ Json to_json(const RooflineEvidence& roofline) {
     return json;
 }
 
-std::string roofline_markdown(const RooflineEvidence& roofline) {
-    return roofs_table(roofline).markdown() +
-           (roofline.points.empty() ? "" : "\n" + points_table(roofline).markdown());
-}
-
-std::string roofline_text(const RooflineEvidence& roofline) {
-    std::string text = roofs_table(roofline).text(2, table_columns());
-    if (!roofline.points.empty()) text += "\n" + points_table(roofline).text(2, table_columns());
-    for (const std::string& sentence : roofline.left_out)
-        text += fmt::format("not among the points: {}\n", sentence);
-    return text;
+std::string roofline_tables(const RooflineEvidence& roofline, bool markdown) {
+    const auto text = [&](const Table& table) {
+        return markdown ? table.markdown() : table.text(2, table_columns());
+    };
+    return text(roofs_table(roofline)) + (roofline.points.empty() ? "" : "\n" + text(points_table(roofline)));
 }
 
 std::string draw_roofline(const Course& course, const RooflineEvidence& roofline, const fs::path& svg) {

@@ -121,7 +121,8 @@ void print_single(const Found& found) {
 }
 
 void print_roofline(const Course& course, const RooflineEvidence& roofline, const std::string& id) {
-    fmt::print("\n{}", roofline_text(roofline));
+    fmt::print("\n{}", roofline_tables(roofline, false));
+    for (const std::string& sentence : roofline.left_out) fmt::print("not among the points: {}\n", sentence);
     const fs::path picture = course.build_folder() / "figures" / (id + ".roofline.svg");
     const std::string missing = draw_roofline(course, roofline, picture);
     fmt::print("picture  {}\n", missing.empty() ? course.shown(picture) : "none: " + missing);
