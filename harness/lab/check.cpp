@@ -111,9 +111,6 @@ int check_answer(const Exercise& exercise) {
             fmt::format("there is no {} yet. ./lab start {} makes it.", exercise.answer, exercise.name));
     const Program program = answer_program(exercise);
     if (!nvcc()) return not_run_here(exercise, "not compiled", "nvcc, the CUDA compiler, is not here");
-    const auto record = [&](const Program& recorded) {
-        return record_live(exercise.course, recorded, announce_to_terminal);
-    };
     try {
         (void)build_program(exercise.course, program, announce_to_terminal);
     } catch (const ProgramError& problem) {
@@ -129,9 +126,10 @@ int check_answer(const Exercise& exercise) {
         return not_run_here(exercise, "it compiles", "there is no NVIDIA GPU here");
     }
     try {
-        const Evidence live = record(program);
+        const Evidence live = record_live(exercise.course, program, announce_to_terminal);
         // A comparison holds only between two runs on the same machine, one after the other.
-        const auto starter = of.compares() ? std::optional(record(of.programs[0])) : std::nullopt;
+        std::optional<Evidence> starter;
+        if (of.compares()) starter = record_live(exercise.course, of.programs[0], announce_to_terminal);
         const Grade grade = grade_answer(of, live, starter ? &*starter : nullptr);
         fmt::print("\n{}  {}\n\n", bold(exercise.answer), source_label(live.provenance(), true));
         print_last_lines(of, live);

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -100,7 +99,11 @@ std::string roofline_tables(const RooflineEvidence& roofline, bool markdown) {
     const auto text = [&](const Table& table) {
         return markdown ? table.markdown() : table.text(2, table_columns());
     };
-    return text(roofs_table(roofline)) + (roofline.points.empty() ? "" : "\n" + text(points_table(roofline)));
+    std::string tables = text(roofs_table(roofline));
+    if (!roofline.points.empty()) tables += "\n" + text(points_table(roofline));
+    for (const std::string& sentence : roofline.left_out)
+        tables += fmt::format("not among the points: {}\n", sentence);
+    return tables;
 }
 
 std::string draw_roofline(const Course& course, const RooflineEvidence& roofline, const fs::path& svg) {

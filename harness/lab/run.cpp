@@ -8,7 +8,6 @@
 #include "core/terminal.h"
 #include "course/case_evidence.h"
 #include "course/judge.h"
-#include "draw/palette.h"
 #include "draw/svg.h"
 #include "draw/terminal.h"
 #include "lab/command.h"
@@ -122,7 +121,6 @@ void print_single(const Found& found) {
 
 void print_roofline(const Course& course, const RooflineEvidence& roofline, const std::string& id) {
     fmt::print("\n{}", roofline_tables(roofline, false));
-    for (const std::string& sentence : roofline.left_out) fmt::print("not among the points: {}\n", sentence);
     const fs::path picture = course.build_folder() / "figures" / (id + ".roofline.svg");
     const std::string missing = draw_roofline(course, roofline, picture);
     fmt::print("picture  {}\n", missing.empty() ? course.shown(picture) : "none: " + missing);

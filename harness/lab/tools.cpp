@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "lab/command.h"
-#include "lab/course_program.h"
+#include "lab/report_file.h"
 #include "tools/machine.h"
 #include "tools/recorder.h"
 #include "tools/sanitizer_report.h"
@@ -52,13 +52,10 @@ ToolRun prepare(const ToolRequest& request, const std::optional<fs::path>& tool,
                 const char* extension) {
     const Course course = Course::find();
     const Program program = program_by_name(course, request.program);
-    if (!gpu()) {
-        const std::string recorded = shows_recording(course, program);
-        throw Error(
-            fmt::format("there is no NVIDIA GPU here, so nothing can be run. ./lab doctor says more.{}",
-                        recorded.empty() ? "" : " What was recorded of this program: " + recorded),
-            kNothingCouldRun);
-    }
+    if (!gpu())
+        throw Error("there is no NVIDIA GPU here, so nothing can be run. ./lab doctor says more." +
+                        recorded_of(course, program),
+                    kNothingCouldRun);
     if (!tool)
         throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
                     kNothingCouldRun);
