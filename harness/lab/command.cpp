@@ -21,16 +21,13 @@ namespace {
 
 constexpr std::size_t kHelpColumns = 80;  ///< in which every line of the help fits
 constexpr std::size_t kTextColumn = 24;   ///< where the texts of options begin
+constexpr std::size_t kTextColumns = kHelpColumns - kTextColumn;
 
 /// Breaks a text into lines that fit; lines that it has stay apart.
 std::string fitted(const std::string& text, std::size_t columns) {
     std::vector<std::string> lines;
     for (const std::string& line : split(text, '\n')) append(lines, wrapped(line, columns));
     return join(lines, "\n");
-}
-
-std::string option_text(const std::string& text) {
-    return fitted(text, kHelpColumns - kTextColumn);
 }
 
 /// Shortens the paths below the current folder if that is the course's root, where such a line can be run.
@@ -58,28 +55,28 @@ Subcommand::Subcommand(Session& session, const std::string& name, const std::str
 
 void Subcommand::argument(const std::string& name, std::string& into, const std::string& text,
                           bool required) {
-    app_->add_option(name, into, option_text(text))->type_name("")->required(required);
+    app_->add_option(name, into, fitted(text, kTextColumns))->type_name("")->required(required);
 }
 
 void Subcommand::rest(const std::string& name, std::vector<std::string>& into, const std::string& text) {
-    app_->add_option(name, into, option_text(text))->type_name("");
+    app_->add_option(name, into, fitted(text, kTextColumns))->type_name("");
 }
 
 void Subcommand::option(const std::string& name, const std::string& value, std::string& into,
                         const std::string& text, const std::vector<std::string>& choices) {
-    CLI::Option* const option = app_->add_option(name, into, option_text(text))->type_name(value);
+    CLI::Option* const option = app_->add_option(name, into, fitted(text, kTextColumns))->type_name(value);
     if (!into.empty()) option->capture_default_str();
     if (!choices.empty()) option->check(CLI::IsMember(choices));
 }
 
 void Subcommand::number(const std::string& name, const std::string& value, int& into, int least, int most,
                         const std::string& text) {
-    CLI::Option* const option = app_->add_option(name, into, option_text(text))->type_name(value);
+    CLI::Option* const option = app_->add_option(name, into, fitted(text, kTextColumns))->type_name(value);
     option->capture_default_str()->check(CLI::Range(least, most).description(""));
 }
 
 void Subcommand::flag(const std::string& name, bool& into, const std::string& text) {
-    app_->add_flag(name, into, option_text(text));
+    app_->add_flag(name, into, fitted(text, kTextColumns));
 }
 
 void Subcommand::exclude(const std::string& option, const std::string& other) {

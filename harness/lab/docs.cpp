@@ -145,9 +145,7 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
         else if (word.starts_with("file=") && word.ends_with(".svg"))
             file = word.substr(5);
         else
-            throw Error(
-                fmt::format("'{}' says nothing about a figure: {}, {}, range=NAME and file=NAME.svg do", word,
-                            of.programs[0].name, of.programs[1].name));
+            throw Error(fmt::format("'{}' is no program, range=NAME or file=NAME.svg", word));
     }
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const CaseEvidence evidence = obtain(page.course, of, Source::recorded, no_announcement);
@@ -173,8 +171,7 @@ std::string report(const Page& page, const std::string& argument, Outputs&) {
     const auto program = std::find_if(of.programs.begin(), of.programs.end(),
                                       [&](const Program& p) { return !words.empty() && p.name == words[0]; });
     if (words.size() != 2 || program == of.programs.end())
-        throw Error(fmt::format("a report is of {} or {} and a tool, as in 'pair {} memcheck'",
-                                of.programs.front().name, of.programs.back().name, of.programs.front().name));
+        throw Error(fmt::format("'{}' is no program and tool, as in 'pair buggy memcheck'", argument));
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const Evidence evidence = open_recorded(page.course, *program);
     for (const ToolReport& first : reports_in(evidence))

@@ -23,7 +23,6 @@ void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Chec
                    missing.empty() ? "open live"
                                    : fmt::format("{}; for live runs it lacks {}", here, join(missing, ", ")));
     }
-    if (chapters.empty()) return;
     fmt::print("\nnext     {}./lab run {}\n",
                any_broken ? "do what the first 'to do' says, then ./lab doctor again\n         or " : "",
                chapters.front().short_id);
@@ -49,7 +48,7 @@ int doctor(bool json) {
         fmt::print("\n");
         for (const std::string& remark : remarks_on(platform))
             fmt::print("  remark  {}\n", paragraph(remark, 10));
-        print_chapters(chapters, checks, any_broken);
+        if (!chapters.empty()) print_chapters(chapters, checks, any_broken);
     }
     return any_broken ? kFindingFailed : kFine;
 }

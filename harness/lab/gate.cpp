@@ -42,14 +42,13 @@ struct Contender {
 
 /// The path to start a program by: a file, also one in this folder, or a name in PATH.
 std::string program_at(const std::string& name) {
-    const bool is_path = name.find('/') != std::string::npos;
-    const std::string file = is_path ? name : "./" + name;
+    const std::string file = name.find('/') == std::string::npos ? "./" + name : name;
     if (fs::is_regular_file(file) && ::access(file.c_str(), X_OK) == 0) return file;
-    if (!is_path && find_program(name)) return name;
-    throw Error(fmt::format(
-        "'{}' is no program that can be started: give the path of a built one, such as "
-        "build/programs/ch05_streams/fixed, which ./lab nsys ch05/fixed builds on a machine with a GPU",
-        printable(name)));
+    if (file != name && find_program(name)) return name;
+    throw Error(
+        fmt::format("'{}' is no program that can be started: give the path of a built one, such as "
+                    "build/programs/ch05_streams/fixed, which ./lab nsys ch05/fixed builds",
+                    printable(name)));
 }
 
 Contender contender(const char* letter, const std::string& program, const GateOptions& options) try {

@@ -59,14 +59,12 @@ void print_result(const Course& course, const Question& question, const QuizEvid
     }
 }
 
-constexpr const char* kStandardInput = "-";
-
 using Answers = std::map<std::string, std::string>;  ///< by the question's id
 
 /// Reads lines of "id = answer". Empty lines, # comments and questions without an answer are passed over. An
 /// Error names the line that cannot be read.
 Answers read_answers(const std::string& path, const Chapter& chapter) {
-    const bool from_input = path == kStandardInput;
+    const bool from_input = path == "-";
     const std::string text =
         from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
     Answers answers;
