@@ -1,15 +1,12 @@
 // lab docs: puts right the numbers in the text of Markdown files that docs_quotes.h is about, and fills their
 // generated blocks:
 //
-//   <!-- measured: pair -->                 the findings of the chapter's pair, from recorded evidence; also
-//                                           of `exercise NAME` and `single NAME`
-//   <!-- figure: pair -->                   two timelines on one scale, in timeline.svg; also of `exercise
-//   NAME`
-//   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, with the projection
-//                                           of the ranges on the GPU, in F
-//   <!-- roofline: -->                      the chapter's roofline, or that of `exercise NAME`, in
-//   roofline.svg
-//                                           beside the page, and its numbers in two tables
+//   <!-- measured: pair -->             the findings of the chapter's pair, from recorded evidence; also of
+//                                       `exercise NAME` and `single NAME`
+//   <!-- figure: pair -->               two timelines on one scale, in timeline.svg; also of `exercise NAME`
+//   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, in F
+//   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
+//                                       beside the page, and its numbers in two tables
 //   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
 //   <!-- diff: buggy.cu fixed.cu -->        what changes between two files
 //   <!-- status: -->                        how long a chapter takes, and whether it is a draft
