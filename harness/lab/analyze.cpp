@@ -211,15 +211,9 @@ void print_time(const Evidence& evidence, const std::optional<std::string>& rang
     print_api(a);
 }
 
-/// Prints what the other tools said, and what the program printed: they know no ranges.
-void print_other_tools(const Evidence& evidence, bool in_range) {
+/// Prints what the other tools said, and what the program printed.
+void print_other_tools(const Evidence& evidence) {
     const std::vector<Counter> counters = counters_in(evidence);
-    const bool sanitized = !sanitizers_run(evidence).empty();
-    if (in_range) {
-        if (!counters.empty() || sanitized)
-            fmt::print("  what the other tools said is of the whole run: it is shown without --range\n");
-        return;
-    }
     print_counters(counters);
     print_reports(evidence);
     print_program_output(evidence);
@@ -279,7 +273,7 @@ int analyze(const std::string& file, const std::string& range_name, bool json) {
         print_time(evidence, range);
     else
         fmt::print("no trace of nsys, so nothing about time\n\n");
-    print_other_tools(evidence, range.has_value());
+    if (!range) print_other_tools(evidence);  // they know no ranges
     return kFine;
 }
 

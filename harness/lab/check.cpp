@@ -94,16 +94,12 @@ int not_run_here(const Exercise& exercise, const std::string& what_was_done, con
                        f.unit.empty() || f.quotient ? "" : " " + f.unit);
     const Course& course = exercise.course;
     const Program& starter = exercise.of.programs[0];
-    if (course.has_evidence_of(starter))
+    if (course.has_evidence_of(starter))  // a draft has none
         fmt::print(
             "\nnext     ./lab run {} shows the starter beside the solution, as they ran on a GPU\n"
             "         ./lab analyze {} shows what the tools said about the starter\n"
             "         ./lab quiz {} works here\n",
             exercise.name, course.shown(course.evidence_of(starter)), exercise.chosen.chapter.short_id);
-    else  // a draft
-        fmt::print(
-            "\nnext     ./lab check {} on a machine with a GPU; nobody has recorded this exercise yet\n",
-            exercise.name);
     return kNothingCouldRun;
 }
 
@@ -115,9 +111,6 @@ int check_answer(const Exercise& exercise) {
             fmt::format("there is no {} yet. ./lab start {} makes it.", exercise.answer, exercise.name));
     const Program program = answer_program(exercise);
     if (!nvcc()) return not_run_here(exercise, "not compiled", "nvcc, the CUDA compiler, is not here");
-    const auto record = [&](const Program& recorded) {
-        return record_live(exercise.course, recorded, announce_to_terminal);
-    };
     try {
         (void)build_program(exercise.course, program, announce_to_terminal);
     } catch (const ProgramError& problem) {
@@ -133,9 +126,10 @@ int check_answer(const Exercise& exercise) {
         return not_run_here(exercise, "it compiles", "there is no NVIDIA GPU here");
     }
     try {
-        const Evidence live = record(program);
+        const Evidence live = record_live(exercise.course, program, announce_to_terminal);
         // A comparison holds only between two runs on the same machine, one after the other.
-        const auto starter = of.compares() ? std::optional(record(of.programs[0])) : std::nullopt;
+        std::optional<Evidence> starter;
+        if (of.compares()) starter = record_live(exercise.course, of.programs[0], announce_to_terminal);
         const Grade grade = grade_answer(of, live, starter ? &*starter : nullptr);
         fmt::print("\n{}  {}\n\n", bold(exercise.answer), source_label(live.provenance(), true));
         print_last_lines(of, live);
@@ -152,29 +146,19 @@ int check_answer(const Exercise& exercise) {
     }
 }
 
-/// What a save changes: the file's time and size. Nothing while an editor replaces the file by a new one.
-using FileState = std::optional<std::pair<fs::file_time_type, std::uintmax_t>>;
-
-FileState state_of(const fs::path& file) {
-    std::error_code no_time, no_size;
-    const std::pair state{fs::last_write_time(file, no_time), fs::file_size(file, no_size)};
-    return no_time || no_size ? std::nullopt : std::optional(state);
-}
-
-/// Returns once the file differs from `seen` and two looks at it agree, as editors write in bursts.
-FileState changed_state(const fs::path& file, const FileState& seen) {
-    for (FileState before, now = seen;; before = now) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
-        now = state_of(file);
-        if (now && now != seen && now == before) return now;
-    }
+/// When the file was saved last. Nothing while an editor replaces the file by a new one.
+std::optional<fs::file_time_type> saved_at(const fs::path& file) {
+    std::error_code failed;
+    const auto time = fs::last_write_time(file, failed);
+    return failed ? std::nullopt : std::optional(time);
 }
 
 int watch(const std::string& name) {
     const Exercise exercise = choose_exercise(name);
     const fs::path& answer = exercise.answer_path;
     if (!fs::exists(answer)) exercise.start();
-    for (FileState seen = state_of(answer);; seen = changed_state(answer, seen)) {
+    for (;;) {
+        const auto seen = saved_at(answer);
         int result = kBadInput;
         try {
             result = check_answer(exercise);
@@ -187,6 +171,9 @@ int watch(const std::string& name) {
         }
         fmt::print("\nwatching {}; save it to check again, Ctrl-C to end\n\n", exercise.answer);
         std::fflush(stdout);
+        do {
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        } while (!saved_at(answer) || saved_at(answer) == seen);
     }
 }
 

@@ -8,8 +8,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/terminal.h"
 #include "core/text.h"
 
 namespace lab {
@@ -18,6 +21,7 @@ namespace {
 
 constexpr std::size_t kHelpColumns = 80;  ///< in which every line of the help fits
 constexpr std::size_t kTextColumn = 24;   ///< where the texts of options begin
+constexpr std::size_t kTextColumns = kHelpColumns - kTextColumn;
 
 /// Breaks a text into lines that fit; lines that it has stay apart.
 std::string fitted(const std::string& text, std::size_t columns) {
@@ -26,8 +30,17 @@ std::string fitted(const std::string& text, std::size_t columns) {
     return join(lines, "\n");
 }
 
-std::string option_text(const std::string& text) {
-    return fitted(text, kHelpColumns - kTextColumn);
+/// Shortens the paths below the current folder if that is the course's root, where such a line can be run.
+std::string with_short_paths(std::string line) {
+    if (!std::filesystem::exists("common/nvcc.flags")) return line;
+    const std::string here = std::filesystem::current_path().string() + "/";
+    for (std::size_t at = 0; (at = line.find(here, at)) != std::string::npos; ++at) {
+        // A program without a slash in front of its name would be looked for in PATH.
+        const bool is_path =
+            line.substr(0, line.find(' ', at)).find('/', at + here.size()) != std::string::npos;
+        if (is_path && (at == 0 || line[at - 1] == ' ')) line.erase(at, here.size());
+    }
+    return line;
 }
 
 }  // namespace
@@ -42,32 +55,42 @@ Subcommand::Subcommand(Session& session, const std::string& name, const std::str
 
 void Subcommand::argument(const std::string& name, std::string& into, const std::string& text,
                           bool required) {
-    app_->add_option(name, into, option_text(text))->type_name("")->required(required);
+    app_->add_option(name, into, fitted(text, kTextColumns))->type_name("")->required(required);
 }
 
 void Subcommand::rest(const std::string& name, std::vector<std::string>& into, const std::string& text) {
-    app_->add_option(name, into, option_text(text))->type_name("");
+    app_->add_option(name, into, fitted(text, kTextColumns))->type_name("");
 }
 
 void Subcommand::option(const std::string& name, const std::string& value, std::string& into,
                         const std::string& text, const std::vector<std::string>& choices) {
-    CLI::Option* const option = app_->add_option(name, into, option_text(text))->type_name(value);
+    CLI::Option* const option = app_->add_option(name, into, fitted(text, kTextColumns))->type_name(value);
     if (!into.empty()) option->capture_default_str();
     if (!choices.empty()) option->check(CLI::IsMember(choices));
 }
 
 void Subcommand::number(const std::string& name, const std::string& value, int& into, int least, int most,
                         const std::string& text) {
-    CLI::Option* const option = app_->add_option(name, into, option_text(text))->type_name(value);
+    CLI::Option* const option = app_->add_option(name, into, fitted(text, kTextColumns))->type_name(value);
     option->capture_default_str()->check(CLI::Range(least, most).description(""));
 }
 
 void Subcommand::flag(const std::string& name, bool& into, const std::string& text) {
-    app_->add_flag(name, into, option_text(text));
+    app_->add_flag(name, into, fitted(text, kTextColumns));
 }
 
 void Subcommand::exclude(const std::string& option, const std::string& other) {
     app_->get_option(option)->excludes(app_->get_option(other));
+}
+
+void announce_to_terminal(const std::string& line) {
+    const std::string shown = line.rfind("# ", 0) == 0 ? line : "$ " + with_short_paths(line);
+    std::fprintf(stderr, "%s\n", dim(shown).c_str());
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+    // All but ASCII is escaped, so that no control character of a name reaches a terminal.
+    std::puts(json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
 
 namespace {

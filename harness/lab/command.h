@@ -4,12 +4,12 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "course/course.h"
-#include "lab/output.h"
 
 namespace CLI {
 class App;
@@ -54,6 +54,12 @@ class Subcommand {
   private:
     CLI::App* app_;
 };
+
+/// Prints a command line that is about to run, so that it can be copied. To stderr: stdout may be JSON.
+void announce_to_terminal(const std::string& line);
+
+/// Prints JSON in ASCII, with U+FFFD for bytes that are no UTF-8.
+void print_json(const nlohmann::ordered_json& json);
 
 void add_list(Session& session);
 void add_doctor(Session& session);

@@ -1,18 +1,290 @@
-// lab docs: fills the generated blocks of the Markdown files (docs_blocks.h says which there are), and puts
-// right the numbers of their text that docs_quotes.h is about.
+// lab docs: puts right the numbers in the text of Markdown files that docs_quotes.h is about, and fills their
+// generated blocks:
+//
+//   <!-- measured: pair -->             the findings of the chapter's pair, from recorded evidence; also of
+//                                       `exercise NAME` and `single NAME`
+//   <!-- figure: pair -->               two timelines on one scale, in timeline.svg; also of `exercise NAME`
+//   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, in F
+//   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
+//                                       beside the page, and its numbers in two tables
+//   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
+//   <!-- diff: buggy.cu fixed.cu -->        what changes between two files
+//   <!-- status: -->                        how long a chapter takes, and whether it is a draft
+//   <!-- exercises: -->                     the table of the chapter's exercises
+//   <!-- chapters: -->                      the table of chapters
+//   <!-- verification: -->                  what `lab verify --save` found
+//
+// Each ends with <!-- /measured --> and so on; what stands between is replaced.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/files.h"
+#include "core/process.h"
+#include "core/table.h"
 #include "core/text.h"
+#include "course/case_evidence.h"
+#include "draw/svg.h"
+#include "evidence/tool_results.h"
 #include "lab/command.h"
-#include "lab/docs_blocks.h"
 #include "lab/docs_quotes.h"
+#include "lab/findings_table.h"
+#include "lab/rooflines.h"
+#include "lab/verification.h"
 
 namespace lab {
 
 namespace {
+
+/// Files to write, by path: the Markdown files and the pictures that they show.
+using Outputs = std::map<fs::path, std::string>;
+
+/// A Markdown file.
+struct Page {
+    const Course& course;
+    fs::path file;
+    const Chapter* chapter;  ///< the chapter that it belongs to, or null
+    bool check = false;      ///< nothing is written, so nothing new has to be drawn
+
+    /// A file of the course as a link from this page.
+    [[nodiscard]] std::string link_to(const fs::path& target) const {
+        return (course.root() / target).lexically_relative(file.parent_path()).string();
+    }
+};
+
+/// Stands in a block whose case is a draft that has no evidence yet.
+const char* const kNotRecorded = "*Not recorded on a GPU yet, so nothing is claimed here.*\n";
+
+void no_announcement(const std::string&) {}
+
+const Chapter& chapter_of(const Page& page) {
+    if (!page.chapter) throw Error("this page belongs to no chapter, so it has no pair");
+    return *page.chapter;
+}
+
+/// "pair ...", "exercise NAME ..." or "single NAME": the case, and the words behind it.
+struct Subject {
+    const Case& of;
+    std::vector<std::string> words;
+};
+
+Subject subject_of(const Page& page, const std::string& argument) {
+    const Chapter& chapter = chapter_of(page);
+    const std::vector<std::string> words = split(argument, ' ');
+    if (words[0] == "pair") return {chapter.pair, {words.begin() + 1, words.end()}};
+    const std::string name = words.size() > 1 ? words[1] : "";
+    const Case* const found = words[0] == "exercise" ? chapter.exercise(name)
+                              : words[0] == "single" ? chapter.single(name)
+                                                     : nullptr;
+    if (!found)
+        throw Error(fmt::format("'{}' is neither 'pair' nor 'exercise NAME' nor 'single NAME'", argument));
+    return {*found, {words.begin() + 2, words.end()}};
+}
+
+/// Is this a draft without evidence? Where a case that is no draft lacks evidence, opening it is an Error.
+bool lacks_evidence(const Course& course, const Case& of) {
+    return of.draft && !is_recorded(course, of.programs);
+}
+
+std::string measured(const Page& page, const std::string& argument, Outputs&) {
+    const Case& of = subject_of(page, argument).of;
+    if (lacks_evidence(page.course, of)) return kNotRecorded;
+    const CaseEvidence evidence = obtain(page.course, of, Source::recorded, no_announcement);
+    const std::vector<FindingRow> rows = judge_case(of, evidence.sides);
+    for (const FindingRow& row : rows)
+        if (row.verdict != Verdict::pass)
+            throw Error(fmt::format("{}: {}: {}", row.finding->where, row.finding->id, row.why(of.programs)),
+                        kFindingFailed);
+    return findings_markdown(of, rows) + "\n*" + evidence.label + "*\n";
+}
+
+/// The picture that is there, if it was drawn from today's numbers; else a new one, or with `check` nothing.
+std::string roofline_picture(const Page& page, const RooflineEvidence& roofline, const fs::path& svg) {
+    const std::string there = fs::exists(svg) ? read_file(svg) : "";
+    if (is_picture_of(there, roofline)) return there;
+    if (page.check) return "";
+    const TemporaryFolder scratch;
+    const std::string missing = draw_roofline(page.course, roofline, scratch.path() / "roofline.svg");
+    if (!missing.empty())
+        throw Error(fmt::format("{} cannot be drawn: {}", page.course.shown(svg), missing), kNothingCouldRun);
+    return read_file(scratch.path() / "roofline.svg");
+}
+
+std::string roofline(const Page& page, const std::string& argument, Outputs& outputs) {
+    const Chapter& chapter = chapter_of(page);
+    const Case* const roofs = chapter.measures_roofs();
+    if (!roofs) throw Error(fmt::format("{} has no program that measures roofs", chapter.id));
+    if (lacks_evidence(page.course, *roofs)) return kNotRecorded;
+    const std::string exercise = argument.empty() ? "" : subject_of(page, argument).of.name;
+    const RooflineEvidence found =
+        collect_points(page.course, chapter, exercise, open_recorded(page.course, roofs->programs[0]), false);
+    if (!found.left_out.empty()) throw Error(found.left_out[0], kFindingFailed);
+    const fs::path svg = page.file.parent_path() / "roofline.svg";
+    outputs[svg] = roofline_picture(page, found, svg);
+    return fmt::format(
+        "![Roofline on logarithmic axes: measured roofs, theoretical ones dashed, a labelled point for each "
+        "kernel](roofline.svg)\n\n{}\n*{}*\n",
+        roofline_tables(found, true), found.label);
+}
+
+/// "pair fixed range=solve file=solve.svg": a program, or both if none is named; a range and a file.
+std::string figure(const Page& page, const std::string& argument, Outputs& outputs) {
+    const auto [of, words] = subject_of(page, argument);
+    std::optional<std::size_t> only;
+    std::optional<std::string> range = of.range;
+    std::string file = "timeline.svg";
+    for (const std::string& word : words) {
+        if (word == of.programs[0].name || word == of.programs[1].name)
+            only = word == of.programs[1].name;
+        else if (word.starts_with("range="))
+            range = word.substr(6);
+        else if (word.starts_with("file=") && word.ends_with(".svg"))
+            file = word.substr(5);
+        else
+            throw Error(fmt::format("'{}' is no program, range=NAME or file=NAME.svg", word));
+    }
+    if (lacks_evidence(page.course, of)) return kNotRecorded;
+    const CaseEvidence evidence = obtain(page.course, of, Source::recorded, no_announcement);
+    std::vector<std::pair<const Trace*, TimelineOptions>> programs;
+    for (std::size_t side = 0; side < of.programs.size(); ++side)
+        if (!only || *only == side)
+            programs.push_back({&evidence.sides[side].trace(),
+                                {of.programs[side].name + ".cu", evidence.label, range, only.has_value()}});
+    const fs::path picture = page.course.root() / of.folder / file;
+    if (outputs.count(picture))
+        throw Error(fmt::format("a second figure is drawn into {}; give it a name with file=NAME.svg", file));
+    outputs[picture] = timeline_svg(build_timelines(programs));
+    const std::string what =
+        only ? of.programs[*only].name
+             : fmt::format("{} above {} on one time scale", of.programs[0].name, of.programs[1].name);
+    return fmt::format("![Timeline of {}{}: NVTX ranges, streams, copies and idle time]({})\n", what,
+                       range && only ? ", range " + *range : "", page.link_to(picture));
+}
+
+/// "pair buggy memcheck": the tool's first report on that program.
+std::string report(const Page& page, const std::string& argument, Outputs&) {
+    const auto [of, words] = subject_of(page, argument);
+    const auto program = std::find_if(of.programs.begin(), of.programs.end(),
+                                      [&](const Program& p) { return !words.empty() && p.name == words[0]; });
+    if (words.size() != 2 || program == of.programs.end())
+        throw Error(fmt::format("'{}' is no program and tool, as in 'pair buggy memcheck'", argument));
+    if (lacks_evidence(page.course, of)) return kNotRecorded;
+    const Evidence evidence = open_recorded(page.course, *program);
+    for (const ToolReport& first : reports_in(evidence))
+        if (first.tool == words[1])
+            return fmt::format("```text\n{}\n```\n\n*{}*\n", first.text,
+                               source_label(evidence.provenance(), false));
+    throw Error(fmt::format("{} reports nothing on {}", words[1], program->file.string()));
+}
+
+/// "buggy.cu fixed.cu": what changes, but for the comments at the head, which tell the files apart in words.
+std::string difference(const Page& page, const std::string& argument, Outputs&) {
+    std::vector<std::string> words{"diff", "-U2", "-I", "^//"};
+    const std::vector<std::string> files = split(argument, ' ');
+    for (const std::string& file : files) append(words, {"--label", file});
+    append(words, files);
+    const Outcome outcome = run({.words = words, .folder = page.file.parent_path()});
+    if (outcome.exit_code != 1)
+        throw Error(fmt::format("diff of {} shows nothing: {}", argument, outcome.err));
+    return "```diff\n" + outcome.out + "```\n";
+}
+
+/// How long a chapter takes, and what to know before one that is a draft.
+std::string status(const Page& page, const std::string&, Outputs&) {
+    const Chapter& chapter = chapter_of(page);
+    const bool draft = chapter.pair.draft;
+    return fmt::format(
+        "{} minutes for the case and its questions; the {} exercises take {} minutes more.\n{}\n{}",
+        chapter.minutes, chapter.exercises.size(), chapter.exercise_minutes(),
+        draft ? "A GPU is needed." : "A GPU is needed only to see it live.",
+        draft
+            ? "\n*A draft: its programs have not been recorded on a GPU yet. Until they are, its tables and "
+              "pictures are empty,\nthere is no recorded run to look at, and its questions need a GPU of "
+              "your own.*\n"
+            : "");
+}
+
+/// What the fix changes, in one line: the finding that chapter.toml names as the headline.
+std::string headline(const Course& course, const Chapter& chapter) {
+    if (lacks_evidence(course, chapter.pair)) return "not recorded yet";
+    const Finding* const finding = chapter.pair.finding(chapter.headline);
+    if (!finding) return "";  // the chapter names none
+    const CaseEvidence evidence = obtain(course, chapter.pair, Source::recorded, no_announcement);
+    const auto measured = [&](std::size_t side) {
+        return judge_finding(evidence.sides[side], *finding, side).measured;
+    };
+    return fmt::format("{}: **{} → {}** ({})", finding->says, measured(0).text(),
+                       measured(1).text_in(finding->unit), evidence.sides[0].provenance().at("gpu"));
+}
+
+/// What the pair's evidence looks like: the chapter's roofline or timeline, small; else the first line that a
+/// sanitizer says of the buggy program.
+std::string glimpse(const Page& page, const Chapter& chapter) {
+    for (const char* picture : {"roofline.svg", "timeline.svg"}) {
+        const fs::path path = page.course.root() / chapter.folder / picture;
+        if (fs::exists(path))
+            return fmt::format("<br><a href=\"{0}\"><img src=\"{0}\" width=\"220\" alt=\"{1}\"></a>",
+                               page.link_to(path), chapter.title);
+    }
+    const Program& buggy = chapter.pair.programs[0];
+    if (buggy.sanitizers.empty() || lacks_evidence(page.course, chapter.pair)) return "";
+    const std::vector<ToolReport> reports = reports_in(open_recorded(page.course, buggy));
+    if (reports.empty()) return "";
+    const std::string first = split(reports[0].text, '\n').front();
+    return fmt::format("<br>`{}`", trim(first.substr(first.find_first_not_of("= "))));
+}
+
+std::string chapter_table(const Page& page, const std::string&, Outputs&) {
+    Table table({"chapter", "case", "on the GPU, buggy → fixed", "minutes"},
+                {Align::left, Align::left, Align::left, Align::right});
+    for (const Chapter& chapter : page.course.chapters()) {
+        const bool ends = chapter.title.ends_with('?') || chapter.title.ends_with('.');
+        table.add({fmt::format("[{}]({}){}{}", chapter.id, page.link_to(chapter.folder / "README.md"),
+                               chapter.pair.draft ? " (a draft)" : "", glimpse(page, chapter)),
+                   fmt::format("**{}{}** {}", chapter.title, ends ? "" : ".", chapter.question),
+                   headline(page.course, chapter),
+                   fmt::format("{} + {}", chapter.minutes, chapter.exercise_minutes())});
+    }
+    return table.markdown();
+}
+
+std::string exercise_table(const Page& page, const std::string&, Outputs&) {
+    Table table({"exercise", "what you can do afterwards", "minutes"},
+                {Align::left, Align::left, Align::right});
+    for (const Case& e : chapter_of(page).exercises)
+        table.add({fmt::format("[{} {}]({})", e.number, e.name, page.link_to(e.folder / "README.md")),
+                   e.objective, std::to_string(e.minutes)});
+    return table.markdown();
+}
+
+std::string verification(const Page& page, const std::string&, Outputs&) {
+    return verification_markdown(page.course, read_verification(page.course));
+}
+
+using BlockText = std::string (*)(const Page&, const std::string& argument, Outputs&);
+
+const std::map<std::string, BlockText> kBlocks{{"measured", measured},        {"figure", figure},
+                                               {"roofline", roofline},        {"report", report},
+                                               {"diff", difference},          {"status", status},
+                                               {"chapters", chapter_table},   {"exercises", exercise_table},
+                                               {"verification", verification}};
+
+/// The comment that begins a block: "<!-- kind: argument -->".
+struct BlockBegin {
+    std::string kind, argument;
+};
+
+/// The block that begins at this line, if one does.
+std::optional<BlockBegin> block_at(const std::string& line) {
+    const std::string text = trim(line);
+    const std::size_t colon = text.find(':');
+    if (!text.starts_with("<!-- ") || !text.ends_with("-->") || colon == std::string::npos)
+        return std::nullopt;
+    const std::string kind = text.substr(5, colon - 5);
+    if (kBlocks.count(kind) == 0) return std::nullopt;
+    return BlockBegin{kind, trim(text.substr(colon + 1, text.size() - colon - 4))};
+}
 
 /// A page with today's numbers in its text and its blocks.
 std::string filled(const Page& page, Quotes& quotes, Outputs& outputs) {
@@ -30,7 +302,7 @@ std::string filled(const Page& page, Quotes& quotes, Outputs& outputs) {
             std::size_t end = at + 1;
             while (end < lines.size() && trim(lines[end]) != closing) ++end;
             if (end == lines.size()) throw Error(fmt::format("the block is not closed by {}", closing));
-            result.push_back("\n" + block_text(page, *block, outputs));
+            result.push_back("\n" + kBlocks.at(block->kind)(page, block->argument, outputs));
             at = end - 1;
         }
     } catch (const Error& problem) {
@@ -80,7 +352,7 @@ int docs(bool check) {
 void add_docs(Session& session) {
     const auto check = std::make_shared<bool>(false);
     Subcommand command(session, "docs", "renew the generated blocks, numbers and figures of pages",
-                       "harness/lab/docs_blocks.h lists the blocks, and docs_quotes.h says how a number in "
+                       "harness/lab/docs.cpp lists the blocks, and docs_quotes.h says how a number in "
                        "the text names its finding. Only what has changed is written.\nExit code 1: with "
                        "--check, a file is not up to date.",
                        [check] { return docs(*check); });

@@ -9,7 +9,6 @@
 #include "core/text.h"
 #include "doctor/report.h"
 #include "lab/command.h"
-#include "lab/learner.h"
 
 namespace lab {
 
@@ -17,23 +16,16 @@ namespace {
 
 /// Which chapters are open live, and the next command.
 void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Check>& checks, bool any_broken) {
-    bool all_open = true;
     for (const Chapter& chapter : chapters) {
         const auto missing = lacks(chapter, checks);
-        all_open = all_open && missing.empty();
         const char* const here = chapter.pair.draft ? "a draft, not recorded yet" : "on recorded evidence";
         fmt::print("  {}  {}\n", chapter.short_id,
                    missing.empty() ? "open live"
                                    : fmt::format("{}; for live runs it lacks {}", here, join(missing, ", ")));
     }
-    if (chapters.empty()) return;
-    const std::string first = "./lab run " + first_to_start(chapters).short_id;
-    fmt::print("\nnext     {}{}{}\n",
+    fmt::print("\nnext     {}./lab run {}\n",
                any_broken ? "do what the first 'to do' says, then ./lab doctor again\n         or " : "",
-               first,
-               !any_broken ? ""
-               : all_open  ? " now"
-                           : " now, on recorded evidence where it must be");
+               chapters.front().short_id);
 }
 
 int doctor(bool json) {
@@ -56,7 +48,7 @@ int doctor(bool json) {
         fmt::print("\n");
         for (const std::string& remark : remarks_on(platform))
             fmt::print("  remark  {}\n", paragraph(remark, 10));
-        print_chapters(chapters, checks, any_broken);
+        if (!chapters.empty()) print_chapters(chapters, checks, any_broken);
     }
     return any_broken ? kFindingFailed : kFine;
 }

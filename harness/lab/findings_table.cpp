@@ -17,8 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kShown = "shown, not asserted";
-
 using CellsOf = std::function<std::vector<std::string>(const FindingRow&)>;
 
 /// A row for each finding: what it says, the value of each program, and the cells of further columns.
@@ -38,6 +36,15 @@ Table table_of(const Case& of, const std::vector<FindingRow>& rows, const std::v
         table.add(std::move(cells));
     }
     return table;
+}
+
+/// What is expected of the case's programs: "== 1  |  == 4", "fixed / buggy >= 4" or "shown, not asserted";
+/// or of the right one alone.
+std::string expected_of(const Case& of, const Finding& finding, bool right_alone) {
+    if (finding.quotient) return of.text_of(*finding.quotient);
+    if (!finding.asserted()) return "shown, not asserted";
+    const std::string right = (finding.expect[1] ? finding.expect[1] : finding.expect[0])->text;
+    return right_alone || of.programs.size() == 1 ? right : finding.expect[0]->text + "  |  " + right;
 }
 
 /// A value that is only shown needs no verdict, unless it is missing.
@@ -65,20 +72,13 @@ Json text_or_null(const std::optional<Expectation>& expectation) {
 
 }  // namespace
 
-std::string expected_of(const Case& of, const Finding& finding) {
-    if (finding.quotient) return of.text_of(*finding.quotient);
-    if (!finding.asserted()) return kShown;
-    return finding.expect[0]->text + (of.programs.size() > 1 ? "  |  " + finding.expect[1]->text : "");
-}
-
 std::string expected_of_answer(const Case& of, const Finding& finding) {
-    if (finding.quotient) return of.text_of(*finding.quotient);
-    return finding.asserted() ? finding.expect[1]->text : kShown;
+    return expected_of(of, finding, true);
 }
 
 std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
     const Table table = table_of(of, rows, {"expected", "verdict"}, [&](const FindingRow& row) {
-        return std::vector{expected_of(of, *row.finding), mark_of(row)};
+        return std::vector{expected_of(of, *row.finding, false), mark_of(row)};
     });
     std::string text = table.text(2, table_columns());
     for (const std::string& recording : of.recordings_in_use())

@@ -10,10 +10,7 @@
 
 namespace lab {
 
-/// What is expected of the case's programs: "== 1  |  == 4", "fixed / buggy >= 4" or "shown, not asserted".
-[[nodiscard]] std::string expected_of(const Case& of, const Finding& finding);
-
-/// The same of the right program alone, which an answer is held against.
+/// What is expected of the right program, which an answer is held against: "== 4", "fixed / buggy >= 4".
 [[nodiscard]] std::string expected_of_answer(const Case& of, const Finding& finding);
 
 /// The table for the terminal: a column for each program, then what is expected, and the verdict. Below it

@@ -42,14 +42,13 @@ struct Contender {
 
 /// The path to start a program by: a file, also one in this folder, or a name in PATH.
 std::string program_at(const std::string& name) {
-    const bool is_path = name.find('/') != std::string::npos;
-    const std::string file = is_path ? name : "./" + name;
+    const std::string file = name.find('/') == std::string::npos ? "./" + name : name;
     if (fs::is_regular_file(file) && ::access(file.c_str(), X_OK) == 0) return file;
-    if (!is_path && find_program(name)) return name;
-    throw Error(fmt::format(
-        "'{}' is no program that can be started: give the path of a built one, such as "
-        "build/programs/ch05_streams/fixed, which ./lab nsys ch05/fixed builds on a machine with a GPU",
-        printable(name)));
+    if (file != name && find_program(name)) return name;
+    throw Error(
+        fmt::format("'{}' is no program that can be started: give the path of a built one, such as "
+                    "build/programs/ch05_streams/fixed, which ./lab nsys ch05/fixed builds",
+                    printable(name)));
 }
 
 Contender contender(const char* letter, const std::string& program, const GateOptions& options) try {
@@ -119,16 +118,11 @@ void print_result(const GateOptions& options, const GateResult& result) {
     fmt::print("  B      median {:>9}  {}\n", median(result.medians[1]), printable(options.b));
     fmt::print("  B / A  {:.4f}, and with {:.1f} % confidence from {:.4f} to {:.4f}\n\n", result.ratio,
                100 * result.coverage, result.low, result.high);
-    const bool open = result.verdict == kInconclusive;
     fmt::print("{}  at a threshold of {} %\n",
-               result.verdict == kSlower ? red("✗ slower")
-               : open                    ? yellow("? inconclusive")
-                                         : green("✓ " + result.verdict),
+               result.verdict == kSlower         ? red("✗ slower")
+               : result.verdict == kInconclusive ? yellow("? inconclusive")
+                                                 : green("✓ " + result.verdict),
                options.threshold_percent);
-    if (open)
-        fmt::print(
-            "next     four times the --pairs halve the interval, and so does a machine with half the "
-            "noise\n");
 }
 
 void print_result_json(const GateOptions& options, const std::vector<RunPair>& pairs,

@@ -9,7 +9,6 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "tools/fingerprint.h"
-#include "tools/machine.h"
 
 namespace lab {
 
@@ -57,12 +56,6 @@ Exercise choose_exercise(const std::string& name) {
 
 Progress progress_of(const Course& course) {
     return Progress(course.root() / "work" / "progress.txt");
-}
-
-const Chapter& first_to_start(const std::vector<Chapter>& chapters) {
-    for (const Chapter& chapter : chapters)
-        if (nvidia_smi() || !chapter.pair.draft) return chapter;
-    return chapters.front();
 }
 
 std::string question_subject(const Chapter& chapter, const Question& question) {

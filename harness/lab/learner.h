@@ -40,9 +40,6 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 /// work/progress.txt
 [[nodiscard]] Progress progress_of(const Course& course);
 
-/// The chapter to begin with: the first that can be run, or looked at, here. There must be one.
-[[nodiscard]] const Chapter& first_to_start(const std::vector<Chapter>& chapters);
-
 /// What a question is called in progress.txt: "ch05_streams:kernels_at_once".
 [[nodiscard]] std::string question_subject(const Chapter& chapter, const Question& question);
 

@@ -1,6 +1,8 @@
 // lab list: what there is to learn, and how long it takes.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "core/table.h"
 #include "core/terminal.h"
 #include "lab/command.h"
@@ -22,6 +24,22 @@ std::string open_here(const Chapter& chapter) {
     return chapter.pair.draft ? "open live; a draft" : "open live";
 }
 
+nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress) {
+    nlohmann::ordered_json json{{"chapter", chapter.id},
+                                {"title", chapter.title},
+                                {"minutes", chapter.minutes},
+                                {"needs", tools_for(chapter.pair.needs())},
+                                {"draft", chapter.pair.draft},
+                                {"here", open_here(chapter)},
+                                {"exercises", nlohmann::ordered_json::array()}};
+    for (const Case& e : chapter.exercises)
+        json["exercises"].push_back({{"name", e.name},
+                                     {"title", e.title},
+                                     {"minutes", e.minutes},
+                                     {"state", state_of(progress.exercise(e.id))}});
+    return json;
+}
+
 /// The exercise that was last worked on and is not passed, as commands take its name; "" if there is none.
 std::string last_begun(const std::vector<Chapter>& chapters, const Progress& progress) {
     std::string name, when;
@@ -36,43 +54,44 @@ std::string last_begun(const std::vector<Chapter>& chapters, const Progress& pro
     return name;
 }
 
-int list_names() {
-    for (const Chapter& chapter : Course::find().chapters()) {
-        fmt::print("{}\n", chapter.short_id);
-        for (const Case& e : chapter.exercises) fmt::print("{}/{}\n", chapter.short_id, e.name);
-    }
-    return kFine;
-}
-
-int list() {
+int list(bool json, bool names) {
     const Course course = Course::find();
     const std::vector<Chapter> chapters = course.chapters();
     if (chapters.empty()) throw Error("there is no chapter here: no folder ch*/ holds a chapter.toml");
     const Progress progress = progress_of(course);
+    nlohmann::ordered_json all;
     Table table({"", "title", "minutes", "state"}, {Align::left, Align::left, Align::right, Align::left});
     for (const Chapter& chapter : chapters) {
+        all.push_back(to_json(chapter, progress));
+        if (names) fmt::print("{}\n", chapter.short_id);
         table.add({chapter.short_id, chapter.title, std::to_string(chapter.minutes), open_here(chapter)});
-        for (const Case& e : chapter.exercises)
-            table.add({fmt::format("  {}/{}", chapter.short_id, e.name), e.title, std::to_string(e.minutes),
-                       state_of(progress.exercise(e.id))});
+        for (const Case& e : chapter.exercises) {
+            const std::string name = chapter.short_id + "/" + e.name;
+            if (names) fmt::print("{}\n", name);
+            table.add({"  " + name, e.title, std::to_string(e.minutes), state_of(progress.exercise(e.id))});
+        }
     }
+    if (json) print_json(all);
+    if (json || names) return kFine;
     fmt::print("{}\n", table.text(2, table_columns()));
     if (const std::string begun = last_begun(chapters, progress); !begun.empty())
         fmt::print("go on with  ./lab check {}\n", begun);
     else
-        fmt::print("start with  ./lab run {}\n", first_to_start(chapters).short_id);
+        fmt::print("start with  ./lab run {}\n", chapters.front().short_id);
     return kFine;
 }
 
 }  // namespace
 
 void add_list(Session& session) {
-    const auto names = std::make_shared<bool>(false);
+    const auto json = std::make_shared<bool>(false), names = std::make_shared<bool>(false);
     Subcommand command(session, "list", "chapters and exercises, and what you have done",
                        "A chapter is open live where a GPU and the tools that it needs are found; ./lab "
                        "doctor tries them. An exercise is ungraded if it compiles and could not be run.",
-                       [names] { return *names ? list_names() : list(); });
+                       [json, names] { return list(*json, *names); });
+    command.flag("--json", *json, "prints the list as JSON");
     command.flag("--names", *names, "prints only the names that commands take, one a line");
+    command.exclude("--json", "--names");
 }
 
 }  // namespace lab

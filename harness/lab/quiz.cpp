@@ -59,14 +59,12 @@ void print_result(const Course& course, const Question& question, const QuizEvid
     }
 }
 
-constexpr const char* kStandardInput = "-";
-
 using Answers = std::map<std::string, std::string>;  ///< by the question's id
 
 /// Reads lines of "id = answer". Empty lines, # comments and questions without an answer are passed over. An
 /// Error names the line that cannot be read.
 Answers read_answers(const std::string& path, const Chapter& chapter) {
-    const bool from_input = path == kStandardInput;
+    const bool from_input = path == "-";
     const std::string text =
         from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
     Answers answers;
@@ -152,19 +150,13 @@ Result last_result(const Progress& progress, const Chapter& chapter, const Quest
     return last == Step::right ? Result::right : Result::wrong;
 }
 
-void print_how_to_answer(std::size_t questions, std::size_t right_already) {
-    if (right_already == questions) {
-        fmt::print("all {} are answered right already (--all asks them again)\n", questions);
-        return;
-    }
+void print_how_to_answer(std::size_t questions, std::ptrdiff_t right_already) {
     fmt::print("{}\n", paragraph("Read the answers off what the tools saw: a timeline, a counter, a report; "
                                  "a wrong answer is told where. A number may be off by as much as "
                                  "one can misread it; an empty line passes a question, q or Ctrl-D ends "
                                  "the quiz."));
     if (right_already > 0)
-        fmt::print(
-            "\n{} of {} {} answered right already; it goes on with those that are not (--all asks all)\n",
-            right_already, questions, right_already == 1 ? "is" : "are");
+        fmt::print("\nanswered right already: {} of {} (--all asks them again)\n", right_already, questions);
 }
 
 struct QuizOptions {
@@ -181,9 +173,7 @@ std::vector<Graded> go_through(const Course& course, const Chapter& chapter, con
     for (const Question& q : chapter.quiz)
         all.push_back({&q, asking ? last_result(progress, chapter, q) : Result::unanswered});
     const auto is_done = [&](const Graded& g) { return !options.all && g.result == Result::right; };
-    if (asking)
-        print_how_to_answer(all.size(),
-                            static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_done)));
+    if (asking) print_how_to_answer(all.size(), std::count_if(all.begin(), all.end(), is_done));
     bool ended = false;
     for (std::size_t i = 0; i < all.size() && !ended; ++i) {
         Graded& graded = all[i];
@@ -232,13 +222,8 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>
 }
 
 /// The command to go on with. `open`: some answers are wrong or missing.
-std::string next_step(const Course& course, const Chapter& chapter, const std::string& answers_file,
-                      bool open) {
-    if (open && answers_file.empty())
-        return fmt::format("./lab quiz {} asks those that are not right yet", chapter.short_id);
-    if (open)
-        return fmt::format("correct the answers, then ./lab quiz {} --answers {}", chapter.short_id,
-                           shell_line({answers_file}));
+std::string next_step(const Course& course, const Chapter& chapter, bool open) {
+    if (open) return fmt::format("./lab quiz {} asks those that are not right yet", chapter.short_id);
     const Progress progress = progress_of(course);
     for (const Case& e : chapter.exercises)
         if (const Done done = progress.exercise(e.id); !done.passed && !done.ungraded)
@@ -268,7 +253,7 @@ void print_end(const Course& course, const Chapter& chapter, const std::string& 
         return;
     }
     fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
-               open, next_step(course, chapter, answers_file, wrong + open > 0));
+               open, next_step(course, chapter, wrong + open > 0));
 }
 
 int quiz(const QuizOptions& options) {

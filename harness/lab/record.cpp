@@ -88,24 +88,21 @@ std::vector<Wanted> chosen_programs(const Course& course, const std::string& nam
 
 int record_all(const std::string& name, bool only_stale) {
     const Course course = Course::find();
-    std::string missing = missing_for_live({});
-    std::vector<Wanted> wanted;
-    int recorded = 0, failed = 0;
-    if (missing.empty())
-        for (Wanted& each : chosen_programs(course, name, only_stale)) {
-            const std::string lacks = missing_for_live(each.needs);
-            if (lacks.empty()) {
-                wanted.push_back(std::move(each));
-                continue;
-            }
-            missing = lacks;
-            fmt::print(stderr, "{} is not recorded: {}\n", each.program.file.string(), lacks);
-            ++failed;
-        }
-    if (wanted.empty() && !missing.empty())
+    if (const std::string missing = missing_for_live({}); !missing.empty())
         throw Error(fmt::format("nothing can be recorded: {}. ./lab doctor says what to do.", missing),
                     kNothingCouldRun);
-    if (wanted.empty()) {
+    std::vector<Wanted> wanted;
+    int recorded = 0, failed = 0;
+    for (Wanted& each : chosen_programs(course, name, only_stale)) {
+        const std::string missing = missing_for_live(each.needs);
+        if (missing.empty()) {
+            wanted.push_back(std::move(each));
+            continue;
+        }
+        fmt::print(stderr, "{} is not recorded: {}\n", each.program.file.string(), missing);
+        ++failed;
+    }
+    if (wanted.empty() && failed == 0) {
         fmt::print("no evidence is stale: nothing to record\n");
         return kFine;
     }

@@ -7,8 +7,6 @@
 //      {"name": "vector_add_pipeline", "state": "not started", "started", "ungraded", "tried" or "passed",
 //       "checks": 2, "hints": 1, "failed": [findings], "last_activity": a time or null}]}]}
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -31,21 +29,13 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kReportFormat = "cuda-tools-course report";
 constexpr int kReportVersion = 1;
 
-/// A name in one line of printable characters, and not endless.
-std::string usable_name(const std::string& name) {
-    const std::string usable = shorten(trim(printable(name)), 80);
-    if (usable.empty()) throw Error("--name: give a name that is not empty");
-    return usable;
-}
-
-/// The name to report under if none is given: git's user.name, else that of the login.
-std::string name_of_learner(const Course& course) {
-    if (find_program("git")) {
-        const Outcome git = run({.words = {"git", "config", "user.name"}, .folder = course.root()});
-        if (git.exit_code == 0 && !trim(git.out).empty()) return usable_name(git.out);
-    }
-    const passwd* const login = ::getpwuid(::geteuid());
-    return login ? usable_name(login->pw_name) : "unknown";
+/// The name to report under, in one line of printable characters: the one given, else git's user.name.
+std::string name_of_learner(const Course& course, std::string name) {
+    if (name.empty() && find_program("git"))
+        name = run({.words = {"git", "config", "user.name"}, .folder = course.root()}).out;
+    name = shorten(trim(printable(name)), 80);
+    if (name.empty()) throw Error("git knows no user.name: give your name with --name");
+    return name;
 }
 
 Json time_or_null(const std::string& time) {
@@ -106,7 +96,7 @@ int report(bool json, const std::string& name) {
     if (!json && !name.empty())
         throw Error("--name is for the report as JSON: ./lab report --json --name NAME");
     if (json)
-        print_json(report_of(course, name.empty() ? name_of_learner(course) : usable_name(name)));
+        print_json(report_of(course, name_of_learner(course, name)));
     else
         print_report(report_of(course, ""));
     return kFine;
@@ -253,7 +243,7 @@ void add_report(Session& session) {
         [options] { return report(options->json, options->name); });
     one.flag("--json", options->json, "prints it as JSON, to hand in");
     one.option("--name", "NAME", options->name,
-               "with --json: the name to report under, instead of git's user.name or that of the login");
+               "with --json: the name to report under, instead of git's user.name");
     Subcommand all(session, "class", "where a class stands, from its learners' reports",
                    "Names that differ only in case and spaces are one learner, and the newest report "
                    "counts. A .json file that is no report of ./lab report --json is named on stderr and "

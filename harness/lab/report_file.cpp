@@ -4,8 +4,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "course/course.h"
-#include "lab/course_program.h"
 #include "tools/machine.h"
 
 namespace lab {
@@ -16,17 +14,33 @@ namespace {
 std::string meant_by(const std::string& file) {
     try {
         const Course course = Course::find();
-        if (fs::path(file).is_relative() && fs::exists(course.root() / file))
-            return fmt::format(". There is one below the course's root: from here it is {}",
-                               shell_line({(course.root() / file).lexically_relative(fs::current_path())}));
-        const std::string command = shows_recording(course, program_of_course(course, file));
-        if (!command.empty()) return ". What was recorded of this program: " + command;
+        const std::string recorded = recorded_of(course, program_of_course(course, file));
+        return recorded.empty() ? "" : "." + recorded;
     } catch (const Error&) {  // there is no course here, or no such program
     }
     return "";
 }
 
 }  // namespace
+
+Program program_of_course(const Course& course, const std::string& name) {
+    const std::size_t slash = name.rfind('/');
+    const std::string owner = name.substr(0, slash);
+    const std::string side = slash == std::string::npos ? "" : name.substr(slash + 1);
+    Course::Chosen chosen = course.choose(owner);
+    if (const Case* const single = chosen.part ? nullptr : chosen.chapter.single(side))
+        return single->programs[0];
+    for (const Program& program : chosen.subject().all_programs())
+        if (program.name == side) return program;
+    const std::vector<Program>& programs = chosen.subject().programs;
+    throw Error(fmt::format("{} has the programs {} and {}, not '{}'", owner, programs.front().name,
+                            programs.back().name, printable(side)));
+}
+
+std::string recorded_of(const Course& course, const Program& program) {
+    if (program.evidence_folder.empty() || !course.has_evidence_of(program)) return "";
+    return " What was recorded of this program: ./lab analyze " + course.shown(course.evidence_of(program));
+}
 
 ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace) {
     fs::path path = file;

@@ -1,10 +1,12 @@
-// A report that the user names, opened for questions: an .sqlite as it is, an .nsys-rep through nsys.
+// What a user names: a report, opened for questions (an .sqlite as it is, an .nsys-rep through nsys), or a
+// program of the course.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "core/files.h"
+#include "course/course.h"
 #include "evidence/evidence.h"
 #include "tools/recorder.h"
 
@@ -24,5 +26,13 @@ struct ReportFile {
 /// Opens a report; an Error says why it cannot be used, as where it holds no trace and `needs_trace`. An
 /// .nsys-rep is exported to a temporary folder: nsys would silently take an old .sqlite beside it.
 [[nodiscard]] ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace);
+
+/// A program by "ch05/buggy", "ch05/vector_add_pipeline/starter" or "ch07/ceilings", a companion. An Error
+/// names the programs that there are if the name is of no program.
+[[nodiscard]] Program program_of_course(const Course& course, const std::string& name);
+
+/// A sentence that names the command which shows what was recorded of the program, behind a blank; "" if
+/// nothing was.
+[[nodiscard]] std::string recorded_of(const Course& course, const Program& program);
 
 }  // namespace lab

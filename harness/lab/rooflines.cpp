@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -11,6 +10,7 @@
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "tools/fingerprint.h"
 
 namespace lab {
 
@@ -62,12 +62,9 @@ Table points_table(const RooflineEvidence& roofline) {
     return table;
 }
 
-/// FNV-1a over the numbers, in hexadecimal.
+/// 16 hex digits that stand for the numbers.
 std::string hash_of(const RooflineEvidence& roofline) {
-    uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char c : to_json(roofline).dump())
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    return fmt::format("{:016x}", hash);
+    return fingerprint({}, to_json(roofline).dump());
 }
 
 }  // namespace
@@ -98,17 +95,15 @@ Json to_json(const RooflineEvidence& roofline) {
     return json;
 }
 
-std::string roofline_markdown(const RooflineEvidence& roofline) {
-    return roofs_table(roofline).markdown() +
-           (roofline.points.empty() ? "" : "\n" + points_table(roofline).markdown());
-}
-
-std::string roofline_text(const RooflineEvidence& roofline) {
-    std::string text = roofs_table(roofline).text(2, table_columns());
-    if (!roofline.points.empty()) text += "\n" + points_table(roofline).text(2, table_columns());
+std::string roofline_tables(const RooflineEvidence& roofline, bool markdown) {
+    const auto text = [&](const Table& table) {
+        return markdown ? table.markdown() : table.text(2, table_columns());
+    };
+    std::string tables = text(roofs_table(roofline));
+    if (!roofline.points.empty()) tables += "\n" + text(points_table(roofline));
     for (const std::string& sentence : roofline.left_out)
-        text += fmt::format("not among the points: {}\n", sentence);
-    return text;
+        tables += fmt::format("not among the points: {}\n", sentence);
+    return tables;
 }
 
 std::string draw_roofline(const Course& course, const RooflineEvidence& roofline, const fs::path& svg) {

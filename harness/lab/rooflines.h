@@ -14,9 +14,8 @@ namespace lab {
 /// What --json prints, and what roofline.py draws.
 [[nodiscard]] nlohmann::ordered_json to_json(const RooflineEvidence& roofline);
 
-/// The roofs, then the points, each with the roof that its share is of: in Markdown, and for the terminal.
-[[nodiscard]] std::string roofline_markdown(const RooflineEvidence& roofline);
-[[nodiscard]] std::string roofline_text(const RooflineEvidence& roofline);
+/// The roofs, then the points, each with the roof that its share is of: in Markdown, or for the terminal.
+[[nodiscard]] std::string roofline_tables(const RooflineEvidence& roofline, bool markdown);
 
 /// Draws the picture into an .svg. Returns why it could not be drawn, as where matplotlib is missing; else
 /// "".

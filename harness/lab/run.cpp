@@ -8,7 +8,6 @@
 #include "core/terminal.h"
 #include "course/case_evidence.h"
 #include "course/judge.h"
-#include "draw/palette.h"
 #include "draw/svg.h"
 #include "draw/terminal.h"
 #include "lab/command.h"
@@ -99,23 +98,16 @@ void print_places(const Course& course, const Needs& needs, const CaseEvidence& 
         fmt::print("report   {}  ({} opens it)\n", course.shown(report),
                    report.extension() == ".ncu-rep" ? "ncu-ui" : "nsys-ui");
     if (!needs.counters && !needs.reports) return;
-    const char* const all = !needs.reports    ? "every counter of ncu"
-                            : !needs.counters ? "every report of compute-sanitizer"
-                                              : "every counter of ncu, every report of compute-sanitizer";
     for (const fs::path& file : evidence.files)
-        fmt::print("further  ./lab analyze {}  ({})\n", course.shown(file), all);
+        fmt::print("further  ./lab analyze {}  (all that the tools said)\n", course.shown(file));
 }
 
 /// Prints what the findings rest on: the tools' own words, the timelines, and where there is more.
 void print_evidence(const Course& course, const Case& of, const CaseEvidence& evidence) {
     const Needs needs = of.needs();
     for (std::size_t side = 0; needs.reports && side < of.programs.size(); ++side)
-        print_first_reports(of.programs[side].name, evidence.sides[side]);
-    if (needs.trace)
-        print_timelines(course, of, evidence);
-    else if (evidence.sides[0].has_trace())
-        fmt::print("\ntimeline left out, as no finding is about time; ./lab timeline {} draws it\n",
-                   course.shown(evidence.files[0]));
+        print_reports(evidence.sides[side], of.programs[side].name);
+    if (needs.trace) print_timelines(course, of, evidence);
     print_places(course, needs, evidence);
 }
 
@@ -128,7 +120,7 @@ void print_single(const Found& found) {
 }
 
 void print_roofline(const Course& course, const RooflineEvidence& roofline, const std::string& id) {
-    fmt::print("\n{}", roofline_text(roofline));
+    fmt::print("\n{}", roofline_tables(roofline, false));
     const fs::path picture = course.build_folder() / "figures" / (id + ".roofline.svg");
     const std::string missing = draw_roofline(course, roofline, picture);
     fmt::print("picture  {}\n", missing.empty() ? course.shown(picture) : "none: " + missing);

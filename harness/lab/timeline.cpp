@@ -1,7 +1,6 @@
 // lab timeline FILE: a picture of a report, for the terminal, a browser or Perfetto.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>

@@ -34,10 +34,6 @@ std::string times(int64_t count) {
     return count == 1 ? "once" : fmt::format("{} times", count);
 }
 
-bool holds(const std::vector<std::string>& all, const std::string& one) {
-    return std::find(all.begin(), all.end(), one) != all.end();
-}
-
 /// The tools that looked and report nothing, as a sentence; "" if there are none.
 std::string silent_tools(const Evidence& evidence, const std::vector<ToolReport>& reports) {
     std::vector<std::string> silent = sanitizers_run(evidence);
@@ -62,33 +58,24 @@ void print_counters(const std::vector<Counter>& counters) {
     fmt::print("{}\n", table.text(2, table_columns()));
 }
 
-void print_reports(const Evidence& evidence) {
+void print_reports(const Evidence& evidence, const std::string& program) {
+    const bool all = program.empty();
+    const std::string begin = all ? "  " : fmt::format("\n{}  ", bold(program)), end = all ? "\n" : "";
     const std::vector<ToolReport> reports = reports_in(evidence);
+    std::string shown;
     for (const ToolReport& report : reports) {
-        fmt::print("  {} says {}:\n", printable(report.tool), times(report.count));
-        print_lines(report.text, 4 * kMostLines);
-        fmt::print("\n");
+        if (!all && report.tool == shown) continue;
+        shown = report.tool;
+        fmt::print("{}{} says {}:\n", begin, printable(report.tool), times(report.count));
+        print_lines(report.text, all ? 4 * kMostLines : kMostLines);
+        const auto more = std::count_if(reports.begin(), reports.end(),
+                                        [&](const ToolReport& other) { return other.tool == shown; }) -
+                          1;
+        if (!all && more > 0) fmt::print("    … and {} more\n", more);
+        fmt::print("{}", end);
     }
     const std::string silent = silent_tools(evidence, reports);
-    if (!silent.empty()) fmt::print("  {}\n\n", silent);
-}
-
-void print_first_reports(const std::string& program, const Evidence& evidence) {
-    const std::vector<ToolReport> reports = reports_in(evidence);
-    for (auto first = reports.begin(); first != reports.end();) {
-        fmt::print("\n{}  {} says {}:\n", bold(program), printable(first->tool), times(first->count));
-        print_lines(first->text, kMostLines);
-        std::vector<std::string> kinds;
-        auto next = first + 1;
-        for (; next != reports.end() && next->tool == first->tool; ++next)
-            if (const std::string kind = printable(next->kind); !holds(kinds, kind)) kinds.push_back(kind);
-        if (const auto more = next - first - 1; more > 0)
-            fmt::print("    … and {} more that differ{}: {}\n", more, more == 1 ? "s" : "",
-                       join(kinds, ", "));
-        first = next;
-    }
-    const std::string silent = silent_tools(evidence, reports);
-    if (!silent.empty()) fmt::print("\n{}  {}\n", bold(program), silent);
+    if (!silent.empty()) fmt::print("{}{}\n{}", begin, silent, end);
 }
 
 void print_program_output(const Evidence& evidence) {

@@ -12,11 +12,9 @@ namespace lab {
 /// Prints a row for every counter below its launch and kernel; nothing if there are none.
 void print_counters(const std::vector<Counter>& counters);
 
-/// Prints every report with its number of repetitions, and the tools that looked and report nothing.
-void print_reports(const Evidence& evidence);
-
-/// Prints the first report of each tool on a program, shortened, and how much more there is.
-void print_first_reports(const std::string& program, const Evidence& evidence);
+/// Prints every report with its number of repetitions, and the tools that looked and report nothing. Of a
+/// named program, the first report of each tool stands for the others, and is shortened.
+void print_reports(const Evidence& evidence, const std::string& program = "");
 
 /// Prints how the program ended when it ran by itself, and the first lines of its output.
 void print_program_output(const Evidence& evidence);

@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "lab/command.h"
-#include "lab/course_program.h"
+#include "lab/report_file.h"
 #include "tools/machine.h"
 #include "tools/recorder.h"
 #include "tools/sanitizer_report.h"
@@ -22,23 +22,14 @@ constexpr const char* kPrograms = "ch05/buggy, ch05/EXERCISE/starter, a .cu file
 /// by the path of its .cu file, or of itself if it is built already.
 Program program_by_name(const Course& course, const std::string& name) {
     const bool is_source = name.ends_with(".cu");
-    if (is_source || fs::is_regular_file(name)) {
-        if (!fs::exists(name)) throw Error(fmt::format("there is no file {}", printable(name)));
-        if (!is_source && ::access(name.c_str(), X_OK) != 0)
-            throw Error(fmt::format("{} is no program: give {}", printable(name), kPrograms));
-        Program program;
-        program.file = course.shown(fs::absolute(name).lexically_normal());
-        program.name = program.file.stem().string();
-        return program;
-    }
-    // A path leads out of the chapters; a program of the course has a slash behind its chapter.
-    const std::string first = name.substr(0, name.find('/'));
-    const std::vector<std::string> ids = course.chapter_ids();
-    const bool is_chapter = std::find(ids.begin(), ids.end(), first) != ids.end();
-    if (first.empty() || first == name || std::string_view("./~").find(first[0]) != std::string_view::npos ||
-        (fs::exists(first) && !is_chapter))
-        throw Error(fmt::format("there is no file {}: give {}", printable(name), kPrograms));
-    return program_of_course(course, name);
+    if (!is_source && !fs::is_regular_file(name) && name.find_first_of("./~") != 0)
+        return program_of_course(course, name);
+    if (!fs::is_regular_file(name) || (!is_source && ::access(name.c_str(), X_OK) != 0))
+        throw Error(fmt::format("there is no program {}: give {}", printable(name), kPrograms));
+    Program program;
+    program.file = course.shown(fs::absolute(name).lexically_normal());
+    program.name = program.file.stem().string();
+    return program;
 }
 
 struct ToolRequest {
@@ -61,13 +52,10 @@ ToolRun prepare(const ToolRequest& request, const std::optional<fs::path>& tool,
                 const char* extension) {
     const Course course = Course::find();
     const Program program = program_by_name(course, request.program);
-    if (!gpu()) {
-        const std::string recorded = shows_recording(course, program);
-        throw Error(
-            fmt::format("there is no NVIDIA GPU here, so nothing can be run. ./lab doctor says more.{}",
-                        recorded.empty() ? "" : " What was recorded of this program: " + recorded),
-            kNothingCouldRun);
-    }
+    if (!gpu())
+        throw Error("there is no NVIDIA GPU here, so nothing can be run. ./lab doctor says more." +
+                        recorded_of(course, program),
+                    kNothingCouldRun);
     if (!tool)
         throw Error(fmt::format("{} is not here. docs/setup.md says how to install it.", tool_name),
                     kNothingCouldRun);

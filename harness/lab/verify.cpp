@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/files.h"
 #include "core/parallel.h"
 #include "core/terminal.h"
 #include "core/text.h"

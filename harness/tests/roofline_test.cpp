@@ -55,11 +55,11 @@ TEST_CASE("roofline: roofs and points are read from evidence, and what has none 
     CHECK(whole.left_out.empty());
     CHECK(part.points.size() < whole.points.size());
     CHECK(to_json(part)["points"].size() == part.points.size());
-    CHECK(roofline_markdown(part).find("saxpy |") != std::string::npos);
+    CHECK(roofline_tables(part, true).find("saxpy |") != std::string::npos);
 
     chapter.pair.points[0].query.sql = "SELECT 'x', 1, 0, 1";
     const RooflineEvidence broken = collect_points(course, chapter, "", roofs, false);
-    CHECK(roofline_text(broken).find("there is nothing to draw") != std::string::npos);
+    CHECK(roofline_tables(broken, false).find("there is nothing to draw") != std::string::npos);
     const Evidence buggy = open_recorded(course, chapter.pair.programs[0]);
     CHECK_THROWS_WITH((void)collect_points(course, chapter, "", buggy, false),
                       doctest::Contains("prints no roof called 'DRAM read'"));
