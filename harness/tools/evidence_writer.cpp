@@ -11,13 +11,6 @@ namespace lab {
 
 namespace {
 
-/// A name as an SQL identifier. It may hold any characters.
-std::string quoted(const std::string& name) {
-    std::string identifier = "\"";
-    for (const char c : name) identifier += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return identifier + "\"";
-}
-
 /// Copies a table with its columns' names and plain types; their constraints and computed columns stay
 /// behind.
 void copy_table(const Database& database, const ExportTable& table) {
@@ -29,7 +22,7 @@ void copy_table(const Database& database, const ExportTable& table) {
         if (std::find(wanted.begin(), wanted.end(), row.text(0)) == wanted.end()) continue;
         const std::string type = row.text(1);
         const bool plain = type == "INTEGER" || type == "REAL" || type == "TEXT";
-        columns.push_back(quoted(row.text(0)));
+        columns.push_back("\"" + row.text(0) + "\"");  // "end" is also a word of SQL
         definitions.push_back(columns.back() + (plain ? " " + type : ""));
     }
     database.execute(

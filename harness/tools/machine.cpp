@@ -116,13 +116,6 @@ const std::optional<fs::path>& compute_sanitizer() {
     return found;
 }
 
-bool comes_with_ncu(const fs::path& nsys_path) {
-    std::error_code ignored;
-    const std::string whole = fs::weakly_canonical(nsys_path, ignored).string();
-    return whole.find("/nsight-compute") != std::string::npos ||
-           whole.find("/NsightCompute") != std::string::npos;
-}
-
 std::vector<fs::path> importers_of(const fs::path& nsys_path) {
     std::error_code ignored;
     // .../bin/nsys and .../target-linux-x64/nsys have theirs in .../host-linux-x64,

@@ -60,16 +60,13 @@ void run_alone(const Program& program, const fs::path& binary, const Announce& a
     if (record.out.size() > kMostKept) record.out.resize(kMostKept);
 }
 
-/// Exports a report, and looks at the export before anything relies on it.
-fs::path usable_export(const Program& program, const fs::path& report, const Announce& announce) {
+/// Output of a tool that cannot be read is a failure of the tool, not bad input from the user.
+void tool_step(const char* tool, const Program& program, const std::function<void()>& step) {
     try {
-        const fs::path to = fs::path(report).replace_extension(".export.sqlite");
-        (void)Evidence::open(export_report(report, to, announce));
-        return to;
+        step();
     } catch (const Error& problem) {
-        throw Error(
-            fmt::format("nsys made no usable report of {}: {}", program.file.string(), problem.what()),
-            kFindingFailed);
+        throw Error(fmt::format("{} could not look at {}: {}", tool, program.file.string(), problem.what()),
+                    kFindingFailed);
     }
 }
 
@@ -110,17 +107,11 @@ void run_nsys(const Program& program, const fs::path& binary, const RecordOption
                                 describe(outcome, {.words = {nsys()->string()}, .limit = kToolLimit}),
                                 last_lines(outcome.out + outcome.err, 12)),
                     kFindingFailed);
-    record.nsys->exported = usable_export(program, options.report, announce);
-}
-
-/// Output of a tool that cannot be read is a failure of the tool, not bad input from the user.
-void tool_step(const char* tool, const Program& program, const std::function<void()>& step) {
-    try {
-        step();
-    } catch (const Error& problem) {
-        throw Error(fmt::format("{} could not look at {}: {}", tool, program.file.string(), problem.what()),
-                    kFindingFailed);
-    }
+    tool_step("nsys", program, [&] {
+        const fs::path to = fs::path(options.report).replace_extension(".export.sqlite");
+        (void)Evidence::open(export_report(options.report, to, announce));  // before anything relies on it
+        record.nsys->exported = to;
+    });
 }
 
 /// The GPU that ran the kernels, if the report names several. It need not be the driver's first.
