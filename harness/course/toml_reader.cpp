@@ -92,11 +92,9 @@ std::vector<TomlReader> TomlReader::tables(const std::string& key) {
     std::vector<TomlReader> readers;
     if (!has(key)) return readers;
     const toml::array* const array = node(key, "a list of tables").as_array();
-    if (!array) fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
-    for (const toml::node& element : *array) {
-        if (!element.is_table()) fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
-        readers.push_back(TomlReader(shown_, root_, element.as_table()));
-    }
+    if (!array || !array->is_array_of_tables())
+        fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
+    for (const toml::node& element : *array) readers.push_back(TomlReader(shown_, root_, element.as_table()));
     return readers;
 }
 
