@@ -104,10 +104,7 @@ std::vector<std::pair<std::string, TomlReader>> TomlReader::named_tables(const s
     const toml::table* const table = node(key, "a table of tables").as_table();
     if (!table) fail(fmt::format("'{0}' must be written as [{0}]", key), key);
     for (const auto& [name, element] : *table) {
-        if (!element.is_table())
-            fail(fmt::format("'{0}' in [{1}] must be a table: {0} = {{ says = ..., sql = ... }}", name.str(),
-                             key),
-                 key);
+        if (!element.is_table()) fail(fmt::format("'{}' must be a table", name.str()), key);
         readers.emplace_back(std::string(name.str()), TomlReader(shown_, root_, element.as_table()));
     }
     std::stable_sort(readers.begin(), readers.end(), [](const auto& a, const auto& b) {

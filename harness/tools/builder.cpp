@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <memory>
-#include <mutex>
 #include <thread>
 
 #include "core/parallel.h"
@@ -96,15 +94,10 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     const std::string arch = architecture();
     const fs::path stamp = binary.string() + ".built";
     const std::string built = workspace.fingerprint_of(program) + " " + arch;
-    const auto up_to_date = [&] {
-        return fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built;
-    };
-    if (up_to_date()) return binary;
-
     fs::create_directories(folder);
-    const Lock lock(stamp);
-    if (up_to_date()) return binary;  // another lab has just built it
-    fs::remove(stamp);                // if the build breaks off, the old stamp must not vouch for it
+    const Lock lock(stamp);  // another lab may be building it
+    if (fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built) return binary;
+    fs::remove(stamp);  // if the build breaks off, the old stamp must not vouch for it
     if (has_library(workspace.source_of(program)))
         compile(workspace, program, arch, library_of(binary), true, announce);
     compile(workspace, program, arch, binary, false, announce);
@@ -112,20 +105,12 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     return binary;
 }
 
-Announce in_turn(Announce announce) {
-    return [announce = std::move(announce), turn = std::make_shared<std::mutex>()](const std::string& line) {
-        const std::lock_guard lock(*turn);
-        announce(line);
-    };
-}
-
 std::vector<fs::path> build_programs(const Workspace& workspace, const std::vector<Program>& programs,
                                      const Announce& announce) {
-    const Announce announce_in_turn = in_turn(announce);
     if (!programs.empty()) (void)gpu(), (void)nvcc();  // looked for once, before the threads ask
     std::vector<fs::path> binaries(programs.size());
     for_each_in_parallel(programs.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
-        binaries[i] = build_program(workspace, programs[i], announce_in_turn);
+        binaries[i] = build_program(workspace, programs[i], announce);
     });
     return binaries;
 }

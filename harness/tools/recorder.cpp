@@ -70,15 +70,15 @@ void tool_step(const char* tool, const Program& program, const std::function<voi
     }
 }
 
-Outcome profile(const Program& program, const fs::path& binary, const RecordOptions& options, bool sample_gpu,
-                const Announce& announce) {
+Outcome profile(const Program& program, const fs::path& binary, const fs::path& report, bool for_publication,
+                bool sample_gpu, const Announce& announce) {
     // A sampled report is never published, so it may list the machine's processes.
-    const bool alone = options.for_publication && !sample_gpu;
+    const bool alone = for_publication && !sample_gpu;
     Command command{.words = alone ? alone_on_the_machine() : std::vector<std::string>{},
                     .limit = kToolLimit};
-    append(command.words, nsys_command(*nsys(), options.report, program, sample_gpu));
+    append(command.words, nsys_command(*nsys(), report, program, sample_gpu));
     const TemporaryFolder scratch;
-    return announced(with_program(command, program, binary, options.for_publication, scratch), announce);
+    return announced(with_program(command, program, binary, for_publication, scratch), announce);
 }
 
 /// The line in which nsys says that its capture never began.
@@ -88,17 +88,17 @@ std::string no_reports_line(const Outcome& outcome) {
     return "";
 }
 
-void run_nsys(const Program& program, const fs::path& binary, const RecordOptions& options,
+void run_nsys(const Program& program, const fs::path& binary, const fs::path& report, bool for_publication,
               const Announce& announce, RunRecord& record) {
-    fs::create_directories(options.report.parent_path());
+    fs::create_directories(report.parent_path());
     const bool sample_gpu = !program.gpu_metrics.empty();
-    Outcome outcome = profile(program, binary, options, sample_gpu, announce);
-    if (!fs::exists(options.report) && sample_gpu && !options.for_publication) {
+    Outcome outcome = profile(program, binary, report, for_publication, sample_gpu, announce);
+    if (!fs::exists(report) && sample_gpu && !for_publication) {
         announce(
             "# nsys could not sample the GPU's metrics here (docs/setup.md says why); once more without");
-        outcome = profile(program, binary, options, false, announce);
+        outcome = profile(program, binary, report, for_publication, false, announce);
     }
-    const bool is_there = fs::exists(options.report);
+    const bool is_there = fs::exists(report);
     record.nsys = NsysRun{join(program.recording.nsys_options, " "), std::nullopt, ""};
     if (!is_there && !program.recording.name.empty()) record.nsys->said = no_reports_line(outcome);
     if (!record.nsys->said.empty()) return;
@@ -108,8 +108,8 @@ void run_nsys(const Program& program, const fs::path& binary, const RecordOption
                                 last_lines(outcome.out + outcome.err, 12)),
                     kFindingFailed);
     tool_step("nsys", program, [&] {
-        const fs::path to = fs::path(options.report).replace_extension(".export.sqlite");
-        (void)Evidence::open(export_report(options.report, to, announce));  // before anything relies on it
+        const fs::path to = fs::path(report).replace_extension(".export.sqlite");
+        (void)Evidence::open(export_report(report, to, announce));  // before anything relies on it
         record.nsys->exported = to;
     });
 }
@@ -118,11 +118,10 @@ void run_nsys(const Program& program, const fs::path& binary, const RecordOption
 void run_sanitizers(const Program& program, const fs::path& binary, const Announce& announce,
                     RunRecord& record) {
     const std::vector<std::string>& tools = program.sanitizers;
-    const Announce announce_in_turn = in_turn(announce);
     for (const std::string& tool : tools) record.sanitizer[tool];
     for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
         record.sanitizer.at(tools[i]) =
-            run_sanitizer(tools[i], binary, program.check_arguments, announce_in_turn).reports;
+            run_sanitizer(tools[i], binary, program.check_arguments, announce).reports;
     });
 }
 
@@ -221,16 +220,16 @@ SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
 }
 
 RunRecord record_program(const Workspace& workspace, const Program& program, const fs::path& binary,
-                         const RecordOptions& options, const Announce& announce) {
+                         const fs::path& report, bool for_publication, const Announce& announce) {
     RunRecord record;
     record.gpu_metrics = program.gpu_metrics;
     const bool further = !program.recording.name.empty();  // the plain recording has seen the rest
     if (!further || !program.recording.arguments.empty()) run_alone(program, binary, announce, record);
-    if (nsys() && program.traced) run_nsys(program, binary, options, announce, record);
+    if (nsys() && program.traced) run_nsys(program, binary, report, for_publication, announce, record);
     if (!further && ncu() && !program.ncu_metrics.empty())
         tool_step("ncu", program, [&] {
-            const fs::path report = fs::path(options.report).replace_extension(".ncu-rep");
-            record.ncu = run_ncu(program, binary, report, options.for_publication, announce);
+            const fs::path beside = fs::path(report).replace_extension(".ncu-rep");
+            record.ncu = run_ncu(program, binary, beside, for_publication, announce);
         });
     if (!further && compute_sanitizer())
         tool_step("compute-sanitizer", program, [&] { run_sanitizers(program, binary, announce, record); });
