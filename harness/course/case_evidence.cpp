@@ -96,7 +96,7 @@ Evidence record_live(const Course& course, const Program& program, const Announc
         for (const char* extension : {".nsys-rep", ".ncu-rep"})  // an old report must not pass for a new one
             fs::remove(fs::path(path).replace_extension(extension));
         const fs::path report = fs::path(path).replace_extension(".nsys-rep");
-        write_evidence(record_program(course, program, binary, {report}, announce), path);
+        write_evidence(record_program(course, program, binary, report, false, announce), path);
     }
     Evidence evidence = Evidence::open(path);
     for (const Recording& further : program.further)

@@ -30,19 +30,15 @@ std::vector<fs::path> case_folders(const fs::path& root, const fs::path& folder)
 /// Reads the exercises in the order of their numbers.
 std::vector<Case> read_exercises(const fs::path& root, const std::string& chapter) {
     std::vector<Case> exercises;
-    for (const fs::path& folder : case_folders(root, fs::path(chapter) / "exercises")) {
-        Case exercise = read_case(root, chapter, folder);
-        for (const Case& other : exercises)
-            if (other.number == exercise.number || other.name == exercise.name)
-                throw Error(fmt::format("{}:1: {} is also that of {}", (folder / "case.toml").string(),
-                                        other.number == exercise.number
-                                            ? fmt::format("number {}", exercise.number)
-                                            : "the name " + exercise.name,
-                                        other.folder.string()));
-        exercises.push_back(std::move(exercise));
-    }
+    for (const fs::path& folder : case_folders(root, fs::path(chapter) / "exercises"))
+        exercises.push_back(read_case(root, chapter, folder));
     std::sort(exercises.begin(), exercises.end(),
               [](const Case& a, const Case& b) { return a.number < b.number; });
+    const auto twice = std::adjacent_find(exercises.begin(), exercises.end(),
+                                          [](const Case& a, const Case& b) { return a.number == b.number; });
+    if (twice != exercises.end())
+        throw Error(fmt::format("{}/case.toml:1: {} has the same number", twice->folder.string(),
+                                twice[1].folder.string()));
     return exercises;
 }
 
@@ -62,22 +58,8 @@ Question read_question(TomlReader& toml, const Chapter& chapter) {
     question.unit = toml.text_or("unit", "");
     question.tolerance = toml.number_or("tolerance", 0);
     question.choices = toml.texts_or_none("choices");
-    if (question.choices.size() == 1) toml.fail("one choice is no choice", "choices");
     toml.expect_all_read();
     return question;
-}
-
-/// A point that is held against a roof that no program measures could never be drawn.
-void check_roofs(const Chapter& chapter) {
-    const Case* const roofs = chapter.measures_roofs();
-    const auto has = [](const std::vector<std::string>& names, const std::string& name) {
-        return std::find(names.begin(), names.end(), name) != names.end();
-    };
-    for (const Case* each : chapter.cases())
-        for (const PointQuery& points : each->points)
-            if (!roofs || !has(roofs->bandwidths, points.bandwidth) || !has(roofs->computes, points.compute))
-                throw Error(fmt::format("{}: no program of the chapter measures both roofs, '{}' and '{}'",
-                                        points.where, points.bandwidth, points.compute));
 }
 
 }  // namespace
@@ -143,7 +125,6 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     for (const fs::path& each : case_folders(root, folder))
         chapter.singles.push_back(read_case(root, folder, each));
     chapter.exercises = read_exercises(root, folder);
-    check_roofs(chapter);
     for (TomlReader& block : toml.tables("quiz")) {
         Question question = read_question(block, chapter);
         for (const Question& other : chapter.quiz)

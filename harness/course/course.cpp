@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -23,10 +22,6 @@ std::string chapter_by_number(const std::string& name) {
     const std::string digits = name.starts_with("ch") ? name.substr(2) : name;
     const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
     return is_number ? fmt::format("ch{:0>2}", digits) : "";
-}
-
-std::string did_you_mean(const std::string& near) {
-    return near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
 }
 
 /// A case's name in the path of its answer, as an editor or the shell's completion gives it:
@@ -74,25 +69,8 @@ Chapter Course::chapter(const std::string& name) const {
         short_ids.push_back(short_chapter_id(id));
         if (name == id || chapter_by_number(name) == short_ids.back()) return read_chapter(root(), id);
     }
-    throw Error(fmt::format("there is no chapter '{}'{}; there are: {}", printable(name),
-                            did_you_mean(meant_by(name)), join(short_ids, ", ")));
-}
-
-std::string Course::meant_by(const std::string& name) const {
-    if (!chapter_by_number(name).empty()) return "";  // nothing is near to a number that there is not
-    std::map<std::string, std::string> meant;         // "capstone" -> "ch07/capstone"
-    for (const std::string& id : chapter_ids()) {
-        meant.emplace(id, id);
-        for (const auto& entry : fs::directory_iterator(root() / id / "exercises")) {
-            const std::string folder = entry.path().filename().string();
-            const std::string exercise = folder.substr(folder.find('_') + 1);
-            meant.emplace(exercise, short_chapter_id(id) + "/" + exercise);
-        }
-    }
-    std::vector<std::string> names;
-    for (const auto& [known, whole] : meant) names.push_back(known);
-    const std::string near = meant.count(name) ? name : nearest(name, names);
-    return near.empty() ? "" : meant.at(near);
+    throw Error(
+        fmt::format("there is no chapter '{}'; there are: {}", printable(name), join(short_ids, ", ")));
 }
 
 Course::Chosen Course::choose(const std::string& name_or_path) const {
@@ -100,7 +78,7 @@ Course::Chosen Course::choose(const std::string& name_or_path) const {
     const std::size_t slash = name.find('/');
     Chosen chosen{chapter(name.substr(0, slash)), nullptr};
     if (slash == std::string::npos) return chosen;
-    const std::string wanted = name.substr(slash + 1), &of = chosen.chapter.short_id;
+    const std::string wanted = name.substr(slash + 1);
     chosen.part = chosen.chapter.single(wanted);
     std::vector<std::string> names;
     for (const Case& e : chosen.chapter.exercises) {
@@ -109,16 +87,8 @@ Course::Chosen Course::choose(const std::string& name_or_path) const {
         names.push_back(e.name);
     }
     if (chosen.part) return chosen;
-    const std::vector<Program>& pair = chosen.chapter.pair.programs;
-    for (const Program& program : pair)
-        if (wanted == program.name)
-            throw Error(
-                fmt::format("{}/{} is no exercise, but a program of the chapter: ./lab run {} shows it "
-                            "beside {}",
-                            of, wanted, of, pair[&program == &pair[0] ? 1 : 0].name));
-    throw Error(fmt::format("{} has no exercise '{}'{}; it has: {}", of, printable(wanted),
-                            did_you_mean(nearest(wanted, names)),
-                            names.empty() ? "none" : join(names, ", ")));
+    throw Error(fmt::format("{} has no exercise '{}'; it has: {}", chosen.chapter.short_id, printable(wanted),
+                            join(names, ", ")));
 }
 
 std::vector<Program> all_programs(const Chapter& chapter) {

@@ -25,20 +25,17 @@ class Course : public Workspace {
     /// Reads all of them. Errors name file and line.
     [[nodiscard]] std::vector<Chapter> chapters() const;
 
-    /// A chapter by "ch05", "5" or "ch05_streams". An Error names what may have been meant.
+    /// A chapter by "ch05", "5" or "ch05_streams". An Error lists them.
     [[nodiscard]] Chapter chapter(const std::string& name) const;
 
     /// A case by "ch05" (the pair), "ch05/missing_event", "ch05/4" or by the path of its answer. An Error
-    /// names the nearest one.
+    /// lists the exercises.
     struct Chosen {
         Chapter chapter;
         const Case* part = nullptr;  ///< into `chapter`; null for the pair
         [[nodiscard]] const Case& subject() const { return part ? *part : chapter.pair; }
     };
     [[nodiscard]] Chosen choose(const std::string& name_or_path) const;
-
-    /// The nearest name of a chapter or an exercise, or "": "ch05", "ch07/capstone".
-    [[nodiscard]] std::string meant_by(const std::string& name) const;
 };
 
 /// Every program of a chapter: of each case, and wrong answers.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "core/parallel.h"
 #include "core/text.h"
 #include "evidence/schema.h"
 
@@ -44,7 +43,7 @@ Judged judge_quotient(const Finding& finding, const Judged& faulty, const Judged
 
 FindingRow row_of(const Finding& finding, std::vector<Judged> sides) {
     FindingRow row{&finding, std::move(sides), {}, Verdict::pass};
-    for (const Judged& side : row.sides) row.verdict = worse(row.verdict, side.verdict);
+    for (const Judged& side : row.sides) row.verdict = std::max(row.verdict, side.verdict);
     return row;
 }
 
@@ -83,19 +82,15 @@ Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size
 }
 
 std::vector<FindingRow> judge_case(const Case& of, const std::vector<Evidence>& evidence) {
-    std::vector<std::vector<Judged>> judged(evidence.size());
-    for_each_in_parallel(evidence.size(), 2, [&](std::size_t side) {
-        for (const Finding& finding : of.findings)
-            judged[side].push_back(judge_finding(evidence[side], finding, side));
-    });
     std::vector<FindingRow> rows;
-    for (std::size_t i = 0; i < of.findings.size(); ++i) {
+    for (const Finding& finding : of.findings) {
         std::vector<Judged> sides;
-        for (std::vector<Judged>& side : judged) sides.push_back(std::move(side[i]));
-        FindingRow& row = rows.emplace_back(row_of(of.findings[i], std::move(sides)));
+        for (std::size_t side = 0; side < evidence.size(); ++side)
+            sides.push_back(judge_finding(evidence[side], finding, side));
+        FindingRow& row = rows.emplace_back(row_of(finding, std::move(sides)));
         if (!row.finding->quotient) continue;
         row.quotient = judge_quotient(*row.finding, row.sides[kFaulty], row.sides[kRight]);
-        row.verdict = worse(row.verdict, row.quotient->verdict);
+        row.verdict = std::max(row.verdict, row.quotient->verdict);
     }
     return rows;
 }
@@ -116,18 +111,14 @@ Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* fault
                             : missing("the program it is compared with was not recorded beside it",
                                       Verdict::not_run);
         grade.rows.push_back(row_of(finding, {std::move(judged)}));
-        if (finding.asserted()) grade.verdict = worse(grade.verdict, grade.rows.back().verdict);
+        if (finding.asserted()) grade.verdict = std::max(grade.verdict, grade.rows.back().verdict);
     }
     return grade;
 }
 
-Verdict worse(Verdict a, Verdict b) {
-    return std::max(a, b);
-}
-
 Verdict worst_of(const std::vector<FindingRow>& rows) {
     Verdict worst = Verdict::pass;
-    for (const FindingRow& row : rows) worst = worse(worst, row.verdict);
+    for (const FindingRow& row : rows) worst = std::max(worst, row.verdict);
     return worst;
 }
 

@@ -49,7 +49,6 @@ struct Grade {
 /// are not run.
 [[nodiscard]] Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* faulty = nullptr);
 
-[[nodiscard]] Verdict worse(Verdict a, Verdict b);
 [[nodiscard]] Verdict worst_of(const std::vector<FindingRow>& rows);
 
 }  // namespace lab

@@ -1,12 +1,11 @@
 #include "course/progress.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -39,27 +38,18 @@ const char* state_of(const Done& done) {
 }
 
 void Progress::add(Step step, const std::string& subject, const std::vector<std::string>& failed) const {
-    lines_.reset();
     fs::create_directories(file_.parent_path());
     std::string line = fmt::format("{} {} {}{}{}\n", utc_now(), kSteps[static_cast<std::size_t>(step)],
                                    subject, failed.empty() ? "" : " ", join(failed, ","));
-    const auto fail = [&](int reason) {
-        throw Error(fmt::format("cannot write {}: {}", file_.string(), std::strerror(reason)));
-    };
-    const int fd = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0) fail(errno);
     // A crash or an editor may have left the last line without its end: begin a new one.
-    char last = '\n';
-    const off_t size = ::lseek(fd, 0, SEEK_END);
-    if (size > 0 && ::pread(fd, &last, 1, size - 1) == 1 && last != '\n') line.insert(0, "\n");
-    const ssize_t written = ::write(fd, line.data(), line.size());
-    const int reason = written < 0 ? errno : ENOSPC;  // a full disk takes only a part of the line
-    ::close(fd);
-    if (written != static_cast<ssize_t>(line.size())) fail(reason);
+    const std::string before = fs::is_regular_file(file_) ? read_file(file_) : "";
+    if (!before.empty() && before.back() != '\n') line.insert(0, "\n");
+    std::ofstream file(file_, std::ios::app);
+    file << line << std::flush;
+    if (!file) throw Error(fmt::format("cannot write {}: {}", file_.string(), std::strerror(errno)));
 }
 
-const std::vector<Progress::Line>& Progress::lines() const {
-    if (lines_) return *lines_;
+std::vector<Progress::Line> Progress::lines() const {
     std::vector<Line> lines;
     for (const std::string& text : split(fs::exists(file_) ? read_file(file_) : "", '\n')) {
         const std::vector<std::string> words = split(trim(text), ' ');
@@ -70,7 +60,7 @@ const std::vector<Progress::Line>& Progress::lines() const {
     }
     std::stable_sort(lines.begin(), lines.end(),
                      [](const Line& a, const Line& b) { return a.time < b.time; });
-    return lines_.emplace(std::move(lines));
+    return lines;
 }
 
 Done Progress::exercise(const std::string& subject) const {
@@ -90,7 +80,7 @@ Done Progress::exercise(const std::string& subject) const {
 }
 
 std::string Progress::last_activity() const {
-    const std::vector<Line>& all = lines();
+    const std::vector<Line> all = lines();
     return all.empty() ? "" : all.back().time;
 }
 

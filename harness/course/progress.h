@@ -36,8 +36,7 @@ struct Done {
 /// "not started", "started", "ungraded", "tried" or "passed".
 [[nodiscard]] const char* state_of(const Done& done);
 
-/// The file and its lines. It is read at the first question, and again after a line was added. A missing file
-/// has no lines.
+/// The file and its lines. It is read at every question. A missing file has no lines.
 class Progress {
   public:
     explicit Progress(std::filesystem::path file) : file_(std::move(file)) {}
@@ -61,10 +60,9 @@ class Progress {
         std::vector<std::string> failed;
     };
     /// Sorted by time: merged files are not.
-    [[nodiscard]] const std::vector<Line>& lines() const;
+    [[nodiscard]] std::vector<Line> lines() const;
 
     std::filesystem::path file_;
-    mutable std::optional<std::vector<Line>> lines_;
 };
 
 }  // namespace lab

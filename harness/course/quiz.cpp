@@ -48,17 +48,6 @@ bool is_unit(const std::string& written, const std::string& unit) {
     return unit == "µs" && written == "us";
 }
 
-/// How to write what is no answer: ": write it like 1.5, with a point". "" where nothing is known to say.
-std::string how_to_write(const Question& question, const std::string& word, bool begins_as_number) {
-    const std::size_t comma = word.find(',');
-    if (comma != std::string::npos && word.find_first_of("0123456789") < comma)
-        return ": write it like 1.5, with a point, and 1500 without a comma";
-    if (!begins_as_number) return "";
-    if (question.unit == "share") return ": write it like 0.5 or 50%";
-    return question.unit.empty() ? ": it has no unit"
-                                 : fmt::format(": the answer is asked for in {}", question.unit);
-}
-
 }  // namespace
 
 double parse_answer(const Question& question, const std::string& text) {
@@ -76,11 +65,8 @@ double parse_answer(const Question& question, const std::string& text) {
     const bool percent = question.unit == "share" && unit == "%";
     const bool is_number = problem == std::errc() && std::isfinite(number);
     if (!is_number || !(unit.empty() || is_unit(unit, question.unit) || percent))
-        throw Error(fmt::format("'{}' is no number{}{}", printable(word),
-                                question.unit == "share" ? " from 0 to 1"
-                                : question.unit.empty()  ? ""
-                                                         : " of " + question.unit,
-                                how_to_write(question, word, is_number)));
+        throw Error(fmt::format("'{}' is no number: write it like {}", printable(word),
+                                question.unit == "share" ? "0.5 or 50%" : trim("1.5 " + question.unit)));
     return percent ? number / 100 : number;
 }
 

@@ -92,11 +92,9 @@ std::vector<TomlReader> TomlReader::tables(const std::string& key) {
     std::vector<TomlReader> readers;
     if (!has(key)) return readers;
     const toml::array* const array = node(key, "a list of tables").as_array();
-    if (!array) fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
-    for (const toml::node& element : *array) {
-        if (!element.is_table()) fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
-        readers.push_back(TomlReader(shown_, root_, element.as_table()));
-    }
+    if (!array || !array->is_array_of_tables())
+        fail(fmt::format("'{0}' must be written as [[{0}]]", key), key);
+    for (const toml::node& element : *array) readers.push_back(TomlReader(shown_, root_, element.as_table()));
     return readers;
 }
 
@@ -106,10 +104,7 @@ std::vector<std::pair<std::string, TomlReader>> TomlReader::named_tables(const s
     const toml::table* const table = node(key, "a table of tables").as_table();
     if (!table) fail(fmt::format("'{0}' must be written as [{0}]", key), key);
     for (const auto& [name, element] : *table) {
-        if (!element.is_table())
-            fail(fmt::format("'{0}' in [{1}] must be a table: {0} = {{ says = ..., sql = ... }}", name.str(),
-                             key),
-                 key);
+        if (!element.is_table()) fail(fmt::format("'{}' must be a table", name.str()), key);
         readers.emplace_back(std::string(name.str()), TomlReader(shown_, root_, element.as_table()));
     }
     std::stable_sort(readers.begin(), readers.end(), [](const auto& a, const auto& b) {

@@ -92,9 +92,8 @@ void examine_trace(const Examination& x, Check& check, const fs::path& exported)
     if (std::none_of(trace.ranges.begin(), trace.ranges.end(),
                      [](const Range& r) { return r.name == kRange; }))
         return x.fail(check, "nsys_blind", {{"said", fmt::format("the NVTX range '{}' is missing", kRange)}});
-    check.succeed(fmt::format(
-        "recorded the probe, exported it, and read kernel {} and NVTX range '{}' back{}", kKernel, kRange,
-        comes_with_ncu(*nsys()) ? "; this nsys is the one inside Nsight Compute's package" : ""));
+    check.succeed(fmt::format("recorded the probe, exported it, and read kernel {} and NVTX range '{}' back",
+                              kKernel, kRange));
 }
 
 /// Records the probe, exports the report, and reads the trace back. The report stays, so that it can be

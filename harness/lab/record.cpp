@@ -56,7 +56,7 @@ void record(const Course& course, const Wanted& wanted, const fs::path& binary) 
     const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
     const TemporaryFolder scratch;
     const fs::path report = scratch.path() / "run.nsys-rep";
-    const RunRecord run = record_program(course, program, binary, {report, true}, announce_to_terminal);
+    const RunRecord run = record_program(course, program, binary, report, true, announce_to_terminal);
     const fs::path evidence = folder / program.evidence_name();
     write_evidence(run, evidence);
     if (wanted.keep_report) keep_reports(course, report, evidence);

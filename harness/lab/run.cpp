@@ -184,7 +184,7 @@ int run_case(const RunOptions& options) {
     const std::optional<RooflineEvidence> roofline = find_roofline(course, chosen, live, no_roofline);
     Verdict worst = worst_of(found.rows);
     for (const Found& single : singles)
-        worst = worse(worst, single.evidence ? worst_of(single.rows) : Verdict::not_run);
+        worst = std::max(worst, single.evidence ? worst_of(single.rows) : Verdict::not_run);
     if (options.json)
         print_as_json(chosen, found, singles, roofline);
     else

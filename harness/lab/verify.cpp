@@ -59,11 +59,11 @@ Claim judge_sanitizer(const Course& course, const SanitizerRun& wanted, const An
 void verify_clean(const Course& course, const Chapter& chapter, const AddClaim& add) {
     constexpr unsigned kMostAtOnce = 8;  // each takes memory of the GPU
     const std::vector<SanitizerRun> runs = sanitizer_runs(chapter);
-    const Announce announce = in_turn(announce_to_terminal);
     Claims claims(runs.size());
     (void)compute_sanitizer();  // looked for once, before the threads ask
-    for_each_in_parallel(runs.size(), std::min(std::thread::hardware_concurrency() / 2, kMostAtOnce),
-                         [&](std::size_t i) { claims[i] = judge_sanitizer(course, runs[i], announce); });
+    for_each_in_parallel(
+        runs.size(), std::min(std::thread::hardware_concurrency() / 2, kMostAtOnce),
+        [&](std::size_t i) { claims[i] = judge_sanitizer(course, runs[i], announce_to_terminal); });
     for (Claim& claim : claims) add(std::move(claim));
 }
 

@@ -236,7 +236,7 @@ TEST_CASE("recordings: of a program that floods its output, the first of it is k
     Program program;
     program.file = "program.cu";
     program.traced = false;
-    made.run = record_program(Workspace(made.folder.path()), program, binary, {made.in("run.nsys-rep")},
+    made.run = record_program(Workspace(made.folder.path()), program, binary, made.in("run.nsys-rep"), false,
                               [](const std::string&) {});
     CHECK(made.run.exit_code == 1);
     CHECK(made.run.out.starts_with("first\n"));

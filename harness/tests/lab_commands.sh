@@ -40,7 +40,7 @@ names() {
         says "$2"
     }
     refused 'run ch55' "there is no chapter 'ch55'; there are: ch04, ch05"
-    refused 'check vector_add_pipeline' 'did you mean ch05/vector_add_pipeline?'
+    refused 'check ch05/vector_add' 'it has: vector_add_pipeline'
     refused 'analyze ch05/buggy' "./lab analyze $recorded/buggy.sqlite"
     refused 'nsys ./x' 'a .cu file or a program that is built'
     refused "run ${escape}[31mch05" 'ch05'

@@ -100,7 +100,6 @@ profiler_of_another_package() {
     PATH=${nsys%/*}:$PATH
     try doctor
     exits 0
-    prints "; this nsys is the one inside Nsight Compute's package"
     printf '#!/bin/sh\necho "$0: error while loading shared libraries: %s" >&2\nexit 127\n' \
         'libdw.so.1: cannot open shared object file: No such file or directory' >"$importer"
     chmod +x "$importer"

@@ -135,32 +135,17 @@ TEST_CASE("sanitizer: what compute-sanitizer printed of real programs") {
 TEST_CASE("sanitizer: headlines that no sample has, made by hand after the manual and public bug reports") {
     CHECK(summaries(
               output({"Host API memory access error at host access to 0x7fb7614c4e00 of size 16,000 bytes",
-                      "    Uninitialized access at 0x7fb7614c4e00 on access by cudaMemcpy source",
-                      "",
-                      "Malloc/Free error encountered : Double free",
-                      "    at 0x79d8",
-                      "",
-                      "Potential invalid __shared__ read of size 4 bytes",
-                      "    at RemoteAccess(int *, int)+0x170 in RaceCluster.cu:10",
-                      "",
-                      "Unused memory in allocation 0x7fe0a7200000 of size 16,777,216 bytes (16.0 MB)",
-                      "    Not written any memory.",
-                      "",
-                      "Unused memory in allocation 0x7fe0b7200000 of size 16,777,216 bytes (16.0 MB)",
-                      "",
+                      "    Uninitialized access at 0x7fb7614c4e00 on access by cudaMemcpy source", "",
+                      "Malloc/Free error encountered : Double free", "    at 0x79d8", "",
                       "Use-after-free on allocation of size 4,012 bytes at 0x3366000000",
-                      "    Address 0x3366000000 is potentially accessed after it is free'd",
-                      "    ",
+                      "    Address 0x3366000000 is potentially accessed after it is free'd", "    ",
                       "    Saved host backtrace up to driver entry point at kernel launch time",
-                      "        Host Frame: main in bug.cxx:9 [0x3110] in bug",
-                      "    ",
+                      "        Host Frame: main in bug.cxx:9 [0x3110] in bug", "    ",
                       "    Saved host backtrace up to driver entry point at cudaFreeAsync time",
                       "        Host Frame: cudaFreeAsync [0x779ff] in libcudart.so.13"},
-                     6)) ==
+                     3)) ==
           "1 x Host API memory access error, 16000 bytes\n"
           "1 x Malloc/Free error encountered\n"
-          "1 x Potential invalid __shared__ read, RemoteAccess RaceCluster.cu:10, 4 bytes\n"
-          "2 x Unused memory, 16777216 bytes\n"
           "1 x Use-after-free, allocation 4012, main bug.cxx:9@bug, cudaFreeAsync@libcudart.so.13");
     CHECK(summaries("========= Warning: Race reported between Write access at k(int *)+0x10 in a.cu:3\n"
                     "=========     and Read access at k(int *)+0x20 in a.cu:4 [1 hazard]\n"

@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <thread>
 
 #include "core/parallel.h"
@@ -19,25 +15,12 @@ namespace {
 
 constexpr std::chrono::seconds kCompilerLimit{300};
 
-/// Is this a line of the linker? Its complaints do not say "error"; only the line after the last one does.
-bool is_of_linker(const std::string& line) {
-    const std::string program = fs::path(line.substr(0, line.find(':'))).filename().string();
-    return program == "ld" || program.starts_with("ld.") || program.ends_with("-ld");
-}
-
-/// The first complaints of the compiler or the linker. The rest mostly follow from them.
-std::string first_errors(const std::string& text) {
-    constexpr std::size_t kMostLines = 20;
-    const std::vector<std::string> lines = split(trim(text), '\n');
-    std::size_t first = 0;
-    while (first < lines.size() && lines[first].find("error") == std::string::npos &&
-           !is_of_linker(lines[first]))
-        ++first;
-    if (first == lines.size()) first = 0;
-    std::string shown;
-    for (std::size_t i = first; i < std::min(lines.size(), first + kMostLines); ++i)
-        shown += (i > first ? "\n  " : "  ") + printable(lines[i]);
-    return shown;
+/// The first lines of what the compiler says. The rest mostly follow from them.
+std::string first_lines(const std::string& text) {
+    std::vector<std::string> lines = split(trim(text), '\n');
+    if (lines.size() > 20) lines.resize(20);
+    for (std::string& line : lines) line = "  " + printable(line);
+    return join(lines, "\n");
 }
 
 std::string architecture() {
@@ -71,7 +54,7 @@ void compile(const Workspace& workspace, const Program& program, const std::stri
             kFindingFailed);
     if (outcome.exit_code != 0)
         throw ProgramError(fmt::format("{} does not compile. nvcc says:\n{}", program.file.string(),
-                                       first_errors(outcome.out + outcome.err)));
+                                       first_lines(outcome.out + outcome.err)));
     fs::rename(part, target);
 }
 
@@ -111,15 +94,10 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     const std::string arch = architecture();
     const fs::path stamp = binary.string() + ".built";
     const std::string built = workspace.fingerprint_of(program) + " " + arch;
-    const auto up_to_date = [&] {
-        return fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built;
-    };
-    if (up_to_date()) return binary;
-
     fs::create_directories(folder);
-    const Lock lock(stamp);
-    if (up_to_date()) return binary;  // another lab has just built it
-    fs::remove(stamp);                // if the build breaks off, the old stamp must not vouch for it
+    const Lock lock(stamp);  // another lab may be building it
+    if (fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built) return binary;
+    fs::remove(stamp);  // if the build breaks off, the old stamp must not vouch for it
     if (has_library(workspace.source_of(program)))
         compile(workspace, program, arch, library_of(binary), true, announce);
     compile(workspace, program, arch, binary, false, announce);
@@ -127,26 +105,13 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     return binary;
 }
 
-Announce in_turn(Announce announce) {
-    return [announce = std::move(announce), turn = std::make_shared<std::mutex>()](const std::string& line) {
-        const std::lock_guard lock(*turn);
-        announce(line);
-    };
-}
-
 std::vector<fs::path> build_programs(const Workspace& workspace, const std::vector<Program>& programs,
                                      const Announce& announce) {
-    const Announce announce_in_turn = in_turn(announce);
     if (!programs.empty()) (void)gpu(), (void)nvcc();  // looked for once, before the threads ask
     std::vector<fs::path> binaries(programs.size());
-    std::map<fs::path, std::size_t> first;  // several recordings of one program share its binary
-    std::vector<std::size_t> distinct;
-    for (std::size_t p = 0; p < programs.size(); ++p)
-        if (first.emplace(programs[p].file, p).second) distinct.push_back(p);
-    for_each_in_parallel(distinct.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
-        binaries[distinct[i]] = build_program(workspace, programs[distinct[i]], announce_in_turn);
+    for_each_in_parallel(programs.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+        binaries[i] = build_program(workspace, programs[i], announce);
     });
-    for (std::size_t p = 0; p < programs.size(); ++p) binaries[p] = binaries[first.at(programs[p].file)];
     return binaries;
 }
 

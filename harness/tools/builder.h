@@ -14,11 +14,9 @@
 
 namespace lab {
 
-/// Is called with each command line, as a shell would read it, before it runs.
+/// Is called with each command line, as a shell would read it, before it runs. Several threads may call it at
+/// once.
 using Announce = std::function<void(const std::string& line)>;
-
-/// The same, to be called by several threads: it takes one line at a time.
-[[nodiscard]] Announce in_turn(Announce announce);
 
 /// The program itself is wrong: it does not compile, or it never ends.
 class ProgramError : public Error {

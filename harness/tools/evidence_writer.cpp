@@ -11,30 +11,15 @@ namespace lab {
 
 namespace {
 
-/// A name as an SQL identifier. It may hold any characters.
-std::string quoted(const std::string& name) {
-    std::string identifier = "\"";
-    for (const char c : name) identifier += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return identifier + "\"";
-}
-
-/// Copies a table with its columns' names and plain types; their constraints and computed columns stay
-/// behind.
+/// Copies a table with its columns' names; their constraints and computed columns stay behind.
 void copy_table(const Database& database, const ExportTable& table) {
     const std::vector<std::string> wanted = columns_of(table);
-    std::vector<std::string> columns, definitions;
-    Statement row = database.prepare("SELECT name, type FROM pragma_table_info(?1, 'source')");
-    row.bind(1, table.name);
-    while (row.next()) {
-        if (std::find(wanted.begin(), wanted.end(), row.text(0)) == wanted.end()) continue;
-        const std::string type = row.text(1);
-        const bool plain = type == "INTEGER" || type == "REAL" || type == "TEXT";
-        columns.push_back(quoted(row.text(0)));
-        definitions.push_back(columns.back() + (plain ? " " + type : ""));
-    }
-    database.execute(
-        fmt::format("CREATE TABLE main.{0} ({1}); INSERT INTO main.{0} SELECT {2} FROM source.{0} WHERE {3}",
-                    table.name, join(definitions, ", "), join(columns, ", "), table.where));
+    std::vector<std::string> columns;
+    for (const std::string& column : database.columns_of(table.name, "source"))
+        if (std::find(wanted.begin(), wanted.end(), column) != wanted.end())
+            columns.push_back("\"" + column + "\"");  // "end" is also a word of SQL
+    database.execute(fmt::format("CREATE TABLE main.{0} AS SELECT {1} FROM source.{0} WHERE {2}", table.name,
+                                 join(columns, ", "), table.where));
 }
 
 /// Keeps the strings that kept rows refer to.

@@ -55,24 +55,16 @@ class Lexer {
     /// Moves past a space, a comment or a continued line; false if none begins here.
     bool skip_layout() {
         if (follows("//"))
-            skip_line_comment();
+            at_ = std::min(text_.find('\n', at_), text_.size());
         else if (follows("/*"))
             at_ = behind("*/", at_ + 2);
         else if (follows("\\\n"))
             at_ += 2;
-        else if (follows("\\\r\n"))
-            at_ += 3;
         else if (std::isspace(static_cast<unsigned char>(text_[at_])))
             end_line(text_[at_++]);
         else
             return false;
         return true;
-    }
-
-    /// Moves to the end of the line, or of the last one that a backslash continues.
-    void skip_line_comment() {
-        for (char last = ' '; at_ < text_.size() && (text_[at_] != '\n' || last == '\\'); ++at_)
-            if (text_[at_] != '\r') last = text_[at_];
     }
 
     void end_line(char space) {
@@ -85,31 +77,17 @@ class Lexer {
     [[nodiscard]] std::size_t token_end() const {
         std::size_t end = at_;
         while (end < text_.size() && (is_word(text_[end]) || is_digit_separator(end))) ++end;
-        const char next = end < text_.size() ? text_[end] : ' ';
-        if (end == at_ && (next == '"' || next == '\'')) return quoted_end(end);
-        if (next == '"' && is_prefix(text_.substr(at_, end - at_)))
-            return text_[end - 1] == 'R' ? raw_text_end(end) : quoted_end(end);
         if (end > at_) return end;
+        if (text_[at_] == '"' || text_[at_] == '\'') return quoted_end(at_);
         // Operators that would mean something else if layout came between their characters.
         constexpr std::string_view kPairs = "++ -- && || -> :: ## == != <= >= << += -=";
         const std::string_view two = text_.substr(at_, 2);
         return at_ + (two.size() == 2 && two[1] != ' ' && kPairs.find(two) != kPairs.npos ? 2 : 1);
     }
 
-    /// Does the word before a quote say how its text is encoded?
-    [[nodiscard]] static bool is_prefix(std::string_view word) {
-        if (word.ends_with('R')) word.remove_suffix(1);
-        return word.empty() || word == "L" || word == "u" || word == "U" || word == "u8";
-    }
-
     /// The quote in 1'000
     [[nodiscard]] bool is_digit_separator(std::size_t i) const {
         return text_[i] == '\'' && i > at_ && std::isdigit(static_cast<unsigned char>(text_[at_]));
-    }
-
-    [[nodiscard]] std::size_t raw_text_end(std::size_t quote) const {
-        const std::size_t open = std::min(text_.find('(', quote), text_.size());
-        return behind(")" + std::string(text_.substr(quote + 1, open - quote - 1)) + "\"", open);
     }
 
     /// A literal that is not closed ends with its line.

@@ -1,5 +1,7 @@
 #include "tools/machine.h"
 
+#include <glob.h>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -12,51 +14,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders below `base` whose names begin so, the newest version first: cuda-13.0 before cuda-9.2.
-std::vector<fs::path> newest_first(const fs::path& base, const std::string& beginning = "") {
-    std::vector<fs::path> folders;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(base, ignored))
-        if (entry.path().filename().string().starts_with(beginning)) folders.push_back(entry.path());
-    std::sort(folders.begin(), folders.end(), [](const fs::path& a, const fs::path& b) {
-        return ::strverscmp(a.filename().c_str(), b.filename().c_str()) > 0;
-    });
-    return folders;
+/// The files that these patterns of a shell match. Of each pattern the newest version comes first: cuda-13.0
+/// before cuda-9.2.
+std::vector<fs::path> matching(const std::vector<std::string>& patterns) {
+    std::vector<fs::path> all;
+    for (const std::string& pattern : patterns) {
+        glob_t found{};
+        if (::glob(pattern.c_str(), GLOB_BRACE, nullptr, &found) == 0) {
+            std::vector<fs::path> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+            std::sort(paths.begin(), paths.end(), [](const fs::path& a, const fs::path& b) {
+                return ::strverscmp(a.c_str(), b.c_str()) > 0;
+            });
+            append(all, paths);
+        }
+        ::globfree(&found);
+    }
+    return all;
 }
 
-std::optional<fs::path> find_tool(const std::string& name, const std::vector<fs::path>& elsewhere) {
+std::optional<fs::path> find_tool(const std::string& name, const std::vector<std::string>& elsewhere) {
     if (const auto in_path = find_program(name)) return in_path;
-    std::error_code ignored;  // a folder that only others may read
-    for (const fs::path& candidate : elsewhere)
-        if (fs::is_regular_file(candidate, ignored)) return candidate;
-    return std::nullopt;
-}
-
-std::vector<fs::path> below(const std::vector<fs::path>& folders, const std::vector<std::string>& inside) {
-    std::vector<fs::path> paths;
-    for (const fs::path& folder : folders)
-        for (const std::string& i : inside) paths.push_back(folder / i);
-    return paths;
-}
-
-std::vector<fs::path> toolkits() {
-    std::vector<fs::path> folders{"/usr/local/cuda"};
-    append(folders, newest_first("/usr/local", "cuda-"));
-    return folders;
-}
-
-/// Where a tool lies in each toolkit.
-std::vector<fs::path> in_toolkit(const std::string& tool) {
-    return below(toolkits(), {"bin/" + tool, tool + "/" + tool});
-}
-
-/// Files of a product such as "nsight-compute", as NVIDIA, a toolkit and the distribution install it.
-std::vector<fs::path> in_product(const std::string& product, const std::vector<std::string>& inside) {
-    std::vector<fs::path> folders = newest_first("/opt/nvidia/" + product);
-    append(folders, newest_first("/opt/nvidia/" + product + "-cli"));
-    for (const fs::path& toolkit : toolkits()) append(folders, newest_first(toolkit, product + "-"));
-    folders.push_back("/usr/lib/" + product);
-    return below(folders, inside);
+    const std::vector<fs::path> found = matching(elsewhere);
+    return found.empty() ? std::nullopt : std::optional(found[0]);
 }
 
 }  // namespace
@@ -86,41 +65,33 @@ const std::optional<fs::path>& nvidia_smi() {
 }
 
 const std::optional<fs::path>& nvcc() {
-    static const auto found = find_tool("nvcc", in_toolkit("nvcc"));
+    static const auto found = find_tool("nvcc", {"/usr/local/cuda{,-*}/bin/nvcc"});
     return found;
 }
 
 const std::optional<fs::path>& nsys() {
-    static const auto found = [] {
-        std::vector<fs::path> places = in_toolkit("nsys");
-        append(places, in_product("nsight-systems",
-                                  {"bin/nsys", "target-linux-x64/nsys", "target-linux-sbsa-armv8/nsys"}));
-        append(places, in_product("nsight-compute",
-                                  {"host/target-linux-x64/nsys", "host/target-linux-sbsa-armv8/nsys"}));
-        return find_tool("nsys", places);
-    }();
+    static const auto found =
+        find_tool("nsys", {"/usr/local/cuda{,-*}/bin/nsys",
+                           "/opt/nvidia/nsight-systems{,-cli}/*/{bin,target-linux-*}/nsys",
+                           "/usr/local/cuda{,-*}/nsight-systems-*/{bin,target-linux-*}/nsys",
+                           "/usr/lib/nsight-systems/{bin,target-linux-*}/nsys",
+                           "/opt/nvidia/nsight-compute/*/host/target-linux-*/nsys",
+                           "/usr/local/cuda{,-*}/nsight-compute-*/host/target-linux-*/nsys",
+                           "/usr/lib/nsight-compute/host/target-linux-*/nsys"});
     return found;
 }
 
 const std::optional<fs::path>& ncu() {
-    static const auto found = [] {
-        std::vector<fs::path> places = in_toolkit("ncu");
-        append(places, in_product("nsight-compute", {"ncu"}));
-        return find_tool("ncu", places);
-    }();
+    static const auto found =
+        find_tool("ncu", {"/usr/local/cuda{,-*}/bin/ncu", "/opt/nvidia/nsight-compute{,-cli}/*/ncu",
+                          "/usr/local/cuda{,-*}/nsight-compute-*/ncu", "/usr/lib/nsight-compute/ncu"});
     return found;
 }
 
 const std::optional<fs::path>& compute_sanitizer() {
-    static const auto found = find_tool("compute-sanitizer", in_toolkit("compute-sanitizer"));
+    static const auto found =
+        find_tool("compute-sanitizer", {"/usr/local/cuda{,-*}/{bin,compute-sanitizer}/compute-sanitizer"});
     return found;
-}
-
-bool comes_with_ncu(const fs::path& nsys_path) {
-    std::error_code ignored;
-    const std::string whole = fs::weakly_canonical(nsys_path, ignored).string();
-    return whole.find("/nsight-compute") != std::string::npos ||
-           whole.find("/NsightCompute") != std::string::npos;
 }
 
 std::vector<fs::path> importers_of(const fs::path& nsys_path) {
@@ -128,12 +99,8 @@ std::vector<fs::path> importers_of(const fs::path& nsys_path) {
     // .../bin/nsys and .../target-linux-x64/nsys have theirs in .../host-linux-x64,
     // and the nsys of ncu's package has its own in .../linux-desktop-glibc_2_11_3-x64.
     const fs::path around = fs::weakly_canonical(nsys_path, ignored).parent_path().parent_path();
-    std::vector<fs::path> folders = newest_first(around, "host-linux-");
-    append(folders, newest_first(around, "linux-desktop-"));
-    std::vector<fs::path> importers;
-    for (const fs::path& candidate : below(folders, {"QdstrmImporter"}))
-        if (fs::is_regular_file(candidate, ignored)) importers.push_back(candidate);
-    return importers;
+    return matching({(around / "host-linux-*/QdstrmImporter").string(),
+                     (around / "linux-desktop-*/QdstrmImporter").string()});
 }
 
 std::string version_of(const fs::path& tool, std::chrono::seconds limit) {

@@ -13,51 +13,17 @@ namespace lab {
 
 namespace {
 
-/// Behind ID, process, host, kernel, context, stream, sizes, device and CC.
-constexpr std::size_t kFirstMetricColumn = 11;
 constexpr const char* kKernelColumn = "Kernel Name";
 
-/// The cells of one line of CSV; nothing if the line is no complete row of quoted cells.
-std::vector<std::string> cells_of(std::string_view line) {
+/// The cells of a line of the table, which are all in quotes; nothing if this is no such line.
+std::vector<std::string> cells_of(const std::string& line) {
     std::vector<std::string> cells;
-    std::size_t i = 0;
-    while (i < line.size()) {
-        if (line[i] != '"') return {};
-        std::string cell;
-        for (++i;; ++i) {
-            if (i >= line.size()) return {};
-            if (line[i] != '"') {
-                cell += line[i];
-            } else if (i + 1 < line.size() && line[i + 1] == '"') {
-                cell += line[i++];
-            } else {
-                break;
-            }
-        }
-        cells.push_back(std::move(cell));
-        ++i;
-        if (i < line.size() && line[i++] != ',') return {};
+    if (line.size() < 2 || line.front() != '"' || line.back() != '"') return cells;
+    for (std::size_t at = 1, end; at < line.size(); at = end + 3) {
+        end = std::min(line.find("\",\"", at), line.size() - 1);
+        cells.push_back(line.substr(at, end - at));
     }
     return cells;
-}
-
-std::optional<int64_t> whole_number(std::string digits) {
-    std::erase(digits, ',');
-    int64_t value = 0;
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (problem != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-    return value;
-}
-
-bool is_header(const std::vector<std::string>& cells) {
-    return cells.size() > kFirstMetricColumn && cells[0] == "ID" &&
-           std::find(cells.begin(), cells.end(), kKernelColumn) != cells.end();
-}
-
-/// Does the line begin as a row of the table does, with the number of a launch?
-bool begins_as_row(const std::string& line) {
-    const std::size_t end = line.find_first_not_of("0123456789,", 1);
-    return line[0] == '"' && end != std::string::npos && end > 1 && line.compare(end, 3, "\",\"") == 0;
 }
 
 [[noreturn]] void fail_without_table(std::string_view text) {
@@ -70,29 +36,31 @@ bool begins_as_row(const std::string& line) {
 /// The table as it stands in the text.
 struct RawTable {
     std::vector<std::string> header, units;
-    std::vector<std::vector<std::string>> rows;  ///< as long as the header, a launch's number in front
+    std::vector<std::vector<std::string>> rows;  ///< as long as the header
+
+    /// The number of a column; that of its columns if it has none of this name.
+    [[nodiscard]] std::size_t column(const std::string& name) const {
+        return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+    }
 };
 
 RawTable read_table(std::string_view text) {
     RawTable table;
-    const std::vector<std::string> lines = split(text, '\n');
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const std::string line = trim(lines[i]);
+    for (const std::string& raw : split(text, '\n')) {
+        const std::string line = trim(raw);
         const std::vector<std::string> cells = cells_of(line);
         if (table.header.empty()) {
-            if (is_header(cells)) table.header = cells;
-        } else if (cells.size() != table.header.size()) {
-            if (begins_as_row(line) || (i + 1 == lines.size() && line.rfind('"', 0) == 0))
-                throw Error("ncu's table is cut short: " + printable(shorten(line, 60)));
-        } else if (table.units.empty()) {
-            if (!cells[0].empty())
-                throw Error("ncu's table has no row of units. Was it run with --page raw?");
-            table.units = cells;
-        } else if (whole_number(cells[0])) {
-            table.rows.push_back(cells);
+            if (!cells.empty() && cells[0] == "ID") table.header = cells;
+        } else if (cells.size() == table.header.size()) {
+            if (table.units.empty())
+                table.units = cells;
+            else
+                table.rows.push_back(cells);
+        } else if (line.size() > 1 && line[0] == '"' && line.find_first_of("0123456789") == 1) {
+            throw Error("ncu's table is cut short: " + printable(shorten(line, 60)));
         }
     }
-    if (table.header.empty()) fail_without_table(text);
+    if (table.column(kKernelColumn) == table.header.size()) fail_without_table(text);
     if (table.rows.empty())
         throw Error("ncu's table has no row: no kernel was profiled. Check the kernel filter.");
     return table;
@@ -119,33 +87,18 @@ std::optional<double> NcuMetric::number() const {
 std::vector<NcuMetric> parse_ncu_csv(std::string_view text, const std::vector<std::string>& metrics,
                                      Absent absent) {
     const RawTable table = read_table(text);
-    const auto column = [&](const std::string& name) {
-        return static_cast<std::size_t>(std::find(table.header.begin(), table.header.end(), name) -
-                                        table.header.begin());
-    };
-    std::vector<std::string> wanted = metrics;
-    if (wanted.empty()) wanted.assign(table.header.begin() + kFirstMetricColumn, table.header.end());
-    std::vector<std::size_t> columns;
-    for (const std::string& name : wanted) {
-        columns.push_back(column(name));
-        if (columns.back() == table.header.size() && absent == Absent::is_an_error)
-            throw Error(
-                fmt::format("ncu's table has no column '{}'. List the metrics of this GPU with: ncu "
-                            "--query-metrics",
-                            name));
-    }
-    const std::size_t kernel = column(kKernelColumn);
     std::vector<NcuMetric> result;
     for (const auto& row : table.rows)
-        for (std::size_t i = 0; i < wanted.size(); ++i) {
-            NcuMetric metric{*whole_number(row[0]), row[kernel], wanted[i], "", "n/a"};
-            if (columns[i] < row.size())
-                metric.unit = table.units[columns[i]], metric.value = row[columns[i]];
-            if (!metrics.empty() && absent == Absent::is_an_error && is_absent(metric.value))
+        for (const std::string& name : metrics) {
+            const int64_t launch = &row - table.rows.data();
+            NcuMetric metric{launch, row[table.column(kKernelColumn)], name, "", "n/a"};
+            if (const std::size_t at = table.column(name); at < row.size())
+                metric.unit = table.units[at], metric.value = row[at];
+            if (absent == Absent::is_an_error && is_absent(metric.value))
                 throw Error(fmt::format(
-                    "ncu has no value for {} of kernel {}: it shows '{}'. The metric may not exist "
-                    "on this GPU; see ncu --query-metrics",
-                    metric.metric, printable(metric.kernel), metric.value));
+                    "ncu has no value for {} of kernel {}. The metric may not exist on this GPU; see ncu "
+                    "--query-metrics",
+                    name, printable(metric.kernel)));
             result.push_back(std::move(metric));
         }
     return result;

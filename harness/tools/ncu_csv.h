@@ -22,8 +22,8 @@ struct NcuMetric {
 enum class Absent { is_an_error, is_kept };
 
 /// The rows of the table. The program's own output and ncu's `==PROF==` lines may stand before the table and
-/// between its rows. `metrics` are the wanted columns; none means all. An Error if there is no table or no
-/// row, and for a wanted metric that is absent, unless that is kept, as `n/a`.
+/// between its rows. `metrics` are the wanted columns. An Error if there is no table or no row, and for a
+/// metric that is absent, unless that is kept, as `n/a`.
 [[nodiscard]] std::vector<NcuMetric> parse_ncu_csv(std::string_view text,
                                                    const std::vector<std::string>& metrics,
                                                    Absent absent = Absent::is_an_error);

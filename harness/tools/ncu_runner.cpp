@@ -31,12 +31,6 @@ std::string table_of(const fs::path& report, const Announce& announce) {
                      announce);
 }
 
-/// "" if the counters could be read.
-std::string denied(const std::string& output) {
-    if (output.find("ERR_NVGPUCTRPERM") == std::string::npos) return "";
-    return "ncu may not read the GPU's counters here (ERR_NVGPUCTRPERM): see docs/setup.md";
-}
-
 }  // namespace
 
 std::vector<std::string> ncu_command(const fs::path& ncu_path, const fs::path& report, const Program& program,
@@ -58,7 +52,9 @@ std::vector<NcuMetric> run_ncu(const Program& program, const fs::path& binary, c
             output_of(with_program({.words = ncu_command(*ncu(), report, program, metrics), .limit = kLimit},
                                    program, binary, for_publication, scratch),
                       announce);
-        if (const std::string why = denied(output); !why.empty()) {
+        if (output.find("ERR_NVGPUCTRPERM") != std::string::npos) {
+            const std::string why =
+                "ncu may not read the GPU's counters here (ERR_NVGPUCTRPERM): see docs/setup.md";
             if (for_publication) throw Error(why);
             announce("# " + why);
             return {};

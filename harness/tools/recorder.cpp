@@ -60,59 +60,6 @@ void run_alone(const Program& program, const fs::path& binary, const Announce& a
     if (record.out.size() > kMostKept) record.out.resize(kMostKept);
 }
 
-/// Exports a report, and looks at the export before anything relies on it.
-fs::path usable_export(const Program& program, const fs::path& report, const Announce& announce) {
-    try {
-        const fs::path to = fs::path(report).replace_extension(".export.sqlite");
-        (void)Evidence::open(export_report(report, to, announce));
-        return to;
-    } catch (const Error& problem) {
-        throw Error(
-            fmt::format("nsys made no usable report of {}: {}", program.file.string(), problem.what()),
-            kFindingFailed);
-    }
-}
-
-Outcome profile(const Program& program, const fs::path& binary, const RecordOptions& options, bool sample_gpu,
-                const Announce& announce) {
-    // A sampled report is never published, so it may list the machine's processes.
-    const bool alone = options.for_publication && !sample_gpu;
-    Command command{.words = alone ? alone_on_the_machine() : std::vector<std::string>{},
-                    .limit = kToolLimit};
-    append(command.words, nsys_command(*nsys(), options.report, program, sample_gpu));
-    const TemporaryFolder scratch;
-    return announced(with_program(command, program, binary, options.for_publication, scratch), announce);
-}
-
-/// The line in which nsys says that its capture never began.
-std::string no_reports_line(const Outcome& outcome) {
-    for (const std::string& line : split(outcome.out + outcome.err, '\n'))
-        if (line.find("No reports were generated") != std::string::npos) return printable(trim(line));
-    return "";
-}
-
-void run_nsys(const Program& program, const fs::path& binary, const RecordOptions& options,
-              const Announce& announce, RunRecord& record) {
-    fs::create_directories(options.report.parent_path());
-    const bool sample_gpu = !program.gpu_metrics.empty();
-    Outcome outcome = profile(program, binary, options, sample_gpu, announce);
-    if (!fs::exists(options.report) && sample_gpu && !options.for_publication) {
-        announce(
-            "# nsys could not sample the GPU's metrics here (docs/setup.md says why); once more without");
-        outcome = profile(program, binary, options, false, announce);
-    }
-    const bool is_there = fs::exists(options.report);
-    record.nsys = NsysRun{join(program.recording.nsys_options, " "), std::nullopt, ""};
-    if (!is_there && !program.recording.name.empty()) record.nsys->said = no_reports_line(outcome);
-    if (!record.nsys->said.empty()) return;
-    if (!is_there || outcome.timed_out || outcome.signal)
-        throw Error(fmt::format("nsys made no report of {} ({}). It said:\n{}", program.file.string(),
-                                describe(outcome, {.words = {nsys()->string()}, .limit = kToolLimit}),
-                                last_lines(outcome.out + outcome.err, 12)),
-                    kFindingFailed);
-    record.nsys->exported = usable_export(program, options.report, announce);
-}
-
 /// Output of a tool that cannot be read is a failure of the tool, not bad input from the user.
 void tool_step(const char* tool, const Program& program, const std::function<void()>& step) {
     try {
@@ -123,23 +70,58 @@ void tool_step(const char* tool, const Program& program, const std::function<voi
     }
 }
 
-/// The GPU that ran the kernels, if the report names several. It need not be the driver's first.
-std::string gpu_of_kernels(const Trace& trace) {
-    if (trace.gpus.size() < 2 || trace.kernels.empty()) return "";
-    for (const Gpu& one : trace.gpus)
-        if (one.device == trace.kernels.front().device) return one.name;
+Outcome profile(const Program& program, const fs::path& binary, const fs::path& report, bool for_publication,
+                bool sample_gpu, const Announce& announce) {
+    // A sampled report is never published, so it may list the machine's processes.
+    const bool alone = for_publication && !sample_gpu;
+    Command command{.words = alone ? alone_on_the_machine() : std::vector<std::string>{},
+                    .limit = kToolLimit};
+    append(command.words, nsys_command(*nsys(), report, program, sample_gpu));
+    const TemporaryFolder scratch;
+    return announced(with_program(command, program, binary, for_publication, scratch), announce);
+}
+
+/// The line in which nsys says that its capture never began.
+std::string no_reports_line(const Outcome& outcome) {
+    for (const std::string& line : split(outcome.out + outcome.err, '\n'))
+        if (line.find("No reports were generated") != std::string::npos) return printable(trim(line));
     return "";
+}
+
+void run_nsys(const Program& program, const fs::path& binary, const fs::path& report, bool for_publication,
+              const Announce& announce, RunRecord& record) {
+    fs::create_directories(report.parent_path());
+    const bool sample_gpu = !program.gpu_metrics.empty();
+    Outcome outcome = profile(program, binary, report, for_publication, sample_gpu, announce);
+    if (!fs::exists(report) && sample_gpu && !for_publication) {
+        announce(
+            "# nsys could not sample the GPU's metrics here (docs/setup.md says why); once more without");
+        outcome = profile(program, binary, report, for_publication, false, announce);
+    }
+    const bool is_there = fs::exists(report);
+    record.nsys = NsysRun{join(program.recording.nsys_options, " "), std::nullopt, ""};
+    if (!is_there && !program.recording.name.empty()) record.nsys->said = no_reports_line(outcome);
+    if (!record.nsys->said.empty()) return;
+    if (!is_there || outcome.timed_out || outcome.signal)
+        throw Error(fmt::format("nsys made no report of {} ({}). It said:\n{}", program.file.string(),
+                                describe(outcome, {.words = {nsys()->string()}, .limit = kToolLimit}),
+                                last_lines(outcome.out + outcome.err, 12)),
+                    kFindingFailed);
+    tool_step("nsys", program, [&] {
+        const fs::path to = fs::path(report).replace_extension(".export.sqlite");
+        (void)Evidence::open(export_report(report, to, announce));  // before anything relies on it
+        record.nsys->exported = to;
+    });
 }
 
 /// Runs all tools that findings need at once, since times mean nothing under the sanitizer.
 void run_sanitizers(const Program& program, const fs::path& binary, const Announce& announce,
                     RunRecord& record) {
     const std::vector<std::string>& tools = program.sanitizers;
-    const Announce announce_in_turn = in_turn(announce);
     for (const std::string& tool : tools) record.sanitizer[tool];
     for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
         record.sanitizer.at(tools[i]) =
-            run_sanitizer(tools[i], binary, program.check_arguments, announce_in_turn).reports;
+            run_sanitizer(tools[i], binary, program.check_arguments, announce).reports;
     });
 }
 
@@ -172,11 +154,6 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
         add_fingerprint(workspace, program, seen_in(record, trace), p);
     if (gpu()) p["gpu"] = gpu()->name, p["driver"] = gpu()->driver;
     if (gpu()) p["compute_capability"] = gpu()->compute_capability;
-    const std::string used = trace ? gpu_of_kernels(trace->trace()) : "";
-    if (!used.empty() && used != p["gpu"]) {
-        p["gpu"] = used;
-        p.erase("compute_capability");  // it was of the first
-    }
     if (nvcc()) p["cuda"] = version_of(*nvcc());
     if (record.nsys) p["nsys"] = version_of(*nsys());
     if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
@@ -243,16 +220,16 @@ SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
 }
 
 RunRecord record_program(const Workspace& workspace, const Program& program, const fs::path& binary,
-                         const RecordOptions& options, const Announce& announce) {
+                         const fs::path& report, bool for_publication, const Announce& announce) {
     RunRecord record;
     record.gpu_metrics = program.gpu_metrics;
     const bool further = !program.recording.name.empty();  // the plain recording has seen the rest
     if (!further || !program.recording.arguments.empty()) run_alone(program, binary, announce, record);
-    if (nsys() && program.traced) run_nsys(program, binary, options, announce, record);
+    if (nsys() && program.traced) run_nsys(program, binary, report, for_publication, announce, record);
     if (!further && ncu() && !program.ncu_metrics.empty())
         tool_step("ncu", program, [&] {
-            const fs::path report = fs::path(options.report).replace_extension(".ncu-rep");
-            record.ncu = run_ncu(program, binary, report, options.for_publication, announce);
+            const fs::path beside = fs::path(report).replace_extension(".ncu-rep");
+            record.ncu = run_ncu(program, binary, beside, for_publication, announce);
         });
     if (!further && compute_sanitizer())
         tool_step("compute-sanitizer", program, [&] { run_sanitizers(program, binary, announce, record); });

@@ -10,18 +10,14 @@
 
 namespace lab {
 
-/// How a program is recorded.
-struct RecordOptions {
-    std::filesystem::path report;  ///< where the .nsys-rep goes
-    /// Keep the user's environment out of the report, and fail where a tool may not see all it is asked for.
-    bool for_publication = false;
-};
-
 /// Runs a built program by itself, then under nsys, and under ncu and compute-sanitizer where its findings
 /// need them. A tool that is not installed is left out, and the evidence then has nothing of it. An Error
 /// says which step failed and how. A further recording runs nsys alone, or the program with other arguments.
+/// `report` is where the .nsys-rep goes. `for_publication` the user's environment is kept out of it, and a
+/// tool that may not see all it is asked for is an Error.
 [[nodiscard]] RunRecord record_program(const Workspace& workspace, const Program& program,
-                                       const std::filesystem::path& binary, const RecordOptions& options,
+                                       const std::filesystem::path& binary,
+                                       const std::filesystem::path& report, bool for_publication,
                                        const Announce& announce);
 
 /// The words that export a report as SQLite.

@@ -68,19 +68,18 @@ std::string_view beginning(std::string_view line, std::initializer_list<std::str
 /// The report that `line` begins, if it begins one.
 std::optional<SanitizerReport> headline(std::string_view line) {
     SanitizerReport report;
-    const std::string_view level = beginning(line, {"Error: ", "Warning: ", "Info: "});
+    const std::string_view level = beginning(line, {"Error: ", "Warning: "});
     const std::string_view what = line.substr(level.size());
-    const bool is_access = !beginning(line, {"Invalid ", "Misaligned ", "Uninitialized ", "Unused ",
-                                             "Potential invalid ", "Host API memory access error"})
-                                .empty();
+    const bool is_access =
+        !beginning(line, {"Invalid ", "Misaligned ", "Uninitialized ", "Host API memory access error"})
+             .empty();
     const auto size = after(line, " of size ");
     if (line.starts_with("Leaked ")) {  // "Leaked 4,028 bytes at 0x7f0678800000"
         report.kind = "Leak";
         report.bytes = leading_integer(line.substr(7));
     } else if (size && is_access) {  // "Invalid __global__ read of size 4 bytes"
         // An address before the size is left out of the kind: it differs from run to run.
-        report.kind = line.substr(
-            0, std::min({line.find(" of size "), line.find(" in allocation"), line.find(" at host access")}));
+        report.kind = line.substr(0, std::min(line.find(" of size "), line.find(" at host access")));
         report.bytes = leading_integer(*size);
     } else if (!level.empty()) {  // "Error: Race reported between ...", "Warning: Potential WAW hazard ..."
         const bool is_hazard = what.starts_with("Potential ") && what.find(" hazard") != kNowhere;
@@ -95,8 +94,7 @@ std::optional<SanitizerReport> headline(std::string_view line) {
         const auto pool = beginning(line, {"Use-after-free", "Use-before-alloc", "Free-before-alloc"});
         if (size && !pool.empty()) report.kind = pool, report.allocation_bytes = leading_integer(*size);
         if (pool.empty())
-            report.kind = beginning(line, {"Barrier error detected", "Warpgroup MMA sequence error detected",
-                                           "Malloc/Free error encountered", "Deadlock detected"});
+            report.kind = beginning(line, {"Barrier error detected", "Malloc/Free error encountered"});
     }
     if (report.kind.empty()) return std::nullopt;
     return report;
