@@ -2,9 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +13,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -28,23 +28,34 @@ namespace lab {
 
 namespace {
 
-/// A pipe whose ends close themselves.
-struct Pipe {
-    std::array<int, 2> end{-1, -1};
-    Pipe() {
-        if (pipe2(end.data(), O_CLOEXEC) != 0) throw Error(fmt::format("no pipe: {}", std::strerror(errno)));
-    }
-    Pipe(const Pipe&) = delete;
-    Pipe& operator=(const Pipe&) = delete;
-    ~Pipe() { close_read(), close_write(); }
-    void close_read() { close_end(0); }
-    void close_write() { close_end(1); }
+// A program that has filled this much memory with its output never stops by itself.
+constexpr std::size_t kMostKept = std::size_t{64} << 20, kMostOutput = std::size_t{1} << 30;
 
-  private:
-    void close_end(std::size_t i) {
-        if (end[i] >= 0) ::close(end[i]);
-        end[i] = -1;
+/// A file in memory that a program writes an output into.
+class Output {
+  public:
+    Output() : fd(::memfd_create("output", MFD_CLOEXEC)) {
+        if (fd < 0) throw Error(fmt::format("no file in memory: {}", std::strerror(errno)));
     }
+    Output(const Output&) = delete;
+    Output& operator=(const Output&) = delete;
+    ~Output() { ::close(fd); }
+
+    [[nodiscard]] std::size_t size() const {
+        struct stat status {};
+        return ::fstat(fd, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
+    }
+
+    [[nodiscard]] std::string text() const {
+        std::string text(std::min(size(), kMostKept), '\0');
+        std::size_t read = 0;
+        for (ssize_t got; (got = ::pread(fd, text.data() + read, text.size() - read, ssize_t(read))) > 0;)
+            read += static_cast<std::size_t>(got);
+        text.resize(read);
+        return text;
+    }
+
+    const int fd;
 };
 
 /// The process groups that run() waits for, as a signal handler may look at them.
@@ -91,72 +102,33 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return result;
 }
 
-/// What a new process needs to become the program. It is made ready before fork(), since little may be done
-/// after it.
-struct NewProcess {
-    char* const* argv;
-    char* const* environment;
-    const char* folder;  ///< null for the one where we are
-    int in, out, err;
-    pid_t parent;
-};
-
-/// Turns this new process into the program. It is killed when the thread ends that started it, so that no
-/// tool of a lab that was killed writes where a later one reads. Returns only if it fails; errno says why.
-void become(const NewProcess& b) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const bool ready = ::getppid() == b.parent &&  // else lab had ended before
-                       ::setpgid(0, 0) == 0 && ::dup2(b.in, STDIN_FILENO) >= 0 &&
-                       ::dup2(b.out, STDOUT_FILENO) >= 0 && ::dup2(b.err, STDERR_FILENO) >= 0 &&
-                       (!b.folder || ::chdir(b.folder) == 0);
-    if (ready) ::execvpe(b.argv[0], b.argv, b.environment);
-}
-
-/// Starts a command in a process group of its own, so that the time limit also reaches what it starts.
-pid_t start(const Command& command, const Pipe& out, const Pipe& err) {
+/// Starts a command in a process group of its own, so that Ctrl-C and the time limit reach what it starts.
+pid_t start(const Command& command, const Output& out, const Output& err) {
     if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
         throw Error(fmt::format("{} cannot run in {}: there is no such folder", command.words[0],
                                 command.folder.string()));
     std::vector<std::string> words = command.words;
     std::vector<std::string> variables = command.environment.value_or(std::vector<std::string>{});
-    auto argv = pointers(words), envp = pointers(variables);
-    Pipe failure;  // says why the program could not be started; closed unread when it is
-    const NewProcess prepared{argv.data(),
-                              command.environment ? envp.data() : environ,
-                              command.folder.empty() ? nullptr : command.folder.c_str(),
-                              ::open("/dev/null", O_RDONLY | O_CLOEXEC),
-                              out.end[1],
-                              err.end[1],
-                              ::getpid()};
+    const auto argv = pointers(words), envp = pointers(variables);
 
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-        become(prepared);
-        const int reason = errno;
-        (void)!::write(failure.end[1], &reason, sizeof reason);
-        ::_exit(127);
-    }
-    int reason = pid < 0 ? errno : 0;
-    if (prepared.in >= 0) ::close(prepared.in);
-    failure.close_write();
-    while (pid > 0 && ::read(failure.end[0], &reason, sizeof reason) < 0 && errno == EINTR) {
-    }
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, out.fd, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, err.fd, STDERR_FILENO);
+    if (!command.folder.empty()) ::posix_spawn_file_actions_addchdir_np(&actions, command.folder.c_str());
+    pid_t pid = 0;
+    const int reason = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(),
+                                      command.environment ? envp.data() : environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
     if (reason == 0) return pid;
-    if (pid > 0) ::waitpid(pid, nullptr, 0);
     throw Error(fmt::format("{} could not be started: {}. Is it installed and in PATH?", command.words[0],
                             std::strerror(reason)),
                 kNothingCouldRun);
-}
-
-constexpr std::size_t kMostOutput = std::size_t{64} << 20;
-
-/// Appends available output; false at the end of the stream.
-bool drain(int fd, std::string& into) {
-    std::array<char, 65536> buffer;
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    // Output beyond the limit is read and dropped, so that the program does not block.
-    if (got > 0 && into.size() < kMostOutput) into.append(buffer.data(), static_cast<std::size_t>(got));
-    return got > 0 || (got < 0 && errno == EINTR);
 }
 
 /// Kills a process and its descendants, in all their process groups: nsys puts the program it profiles into a
@@ -173,59 +145,30 @@ void kill_tree(pid_t pid) {
     ::kill(pid, SIGKILL);
 }
 
-using Deadline = std::chrono::steady_clock::time_point;
-
-int milliseconds_until(Deadline deadline) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    return static_cast<int>(std::clamp<int64_t>(left.count(), 0, INT_MAX));
-}
-
-/// Reads both outputs to their end; false at the deadline.
-bool read_outputs(Pipe& out, Pipe& err, Outcome& outcome, Deadline deadline) {
-    while (out.end[0] >= 0 || err.end[0] >= 0) {
-        const int left = milliseconds_until(deadline);
-        if (left == 0) return false;
-        std::array<pollfd, 2> ready{{{out.end[0], POLLIN, 0}, {err.end[0], POLLIN, 0}}};
-        if (::poll(ready.data(), ready.size(), left) <= 0) continue;
-        if (ready[0].revents && !drain(out.end[0], outcome.out)) out.close_read();
-        if (ready[1].revents && !drain(err.end[0], outcome.err)) err.close_read();
-    }
-    return true;
-}
-
-/// Waits until the program has ended, without taking its status; false at the deadline. It may have closed
-/// its outputs long before.
-bool wait_for_end(pid_t pid, Deadline deadline) {
-    for (auto pause = std::chrono::microseconds(100);; pause = std::min(pause * 2, decltype(pause)(1'000))) {
-        siginfo_t ended{};
-        if (::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            ended.si_pid == pid)
-            return true;
-        if (milliseconds_until(deadline) == 0) return false;
-        std::this_thread::sleep_for(pause);
-    }
-}
-
 }  // namespace
 
 Outcome run(const Command& command) {
-    Pipe out, err;
+    using namespace std::chrono;
+    const Output out, err;
     Outcome outcome;
     const pid_t pid = start(command, out, err);
     const Running running(pid);
-    out.close_write();
-    err.close_write();
-
-    const Deadline deadline = std::chrono::steady_clock::now() + command.limit;
-    outcome.timed_out = !read_outputs(out, err, outcome, deadline) || !wait_for_end(pid, deadline);
-    if (outcome.timed_out) {
+    const auto deadline = steady_clock::now() + command.limit;
+    int status = 0;
+    for (microseconds pause = 100us; ::waitpid(pid, &status, WNOHANG) == 0;
+         pause = std::min<microseconds>(2 * pause, 1ms)) {
+        outcome.timed_out = steady_clock::now() >= deadline || out.size() + err.size() > kMostOutput;
+        if (!outcome.timed_out) {
+            std::this_thread::sleep_for(pause);
+            continue;
+        }
         kill_tree(pid);
         ::kill(-pid, SIGKILL);
+        ::waitpid(pid, &status, 0);
+        break;
     }
-    int status = 0;
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    outcome.out = out.text();
+    outcome.err = err.text();
     if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
     outcome.exit_code = outcome.signal ? 128 + outcome.signal : WEXITSTATUS(status);
     return outcome;

@@ -21,7 +21,7 @@ struct Command {
 struct Outcome {
     int exit_code = 0;       ///< 128 + signal where a signal ended it, as a shell says it
     int signal = 0;          ///< that ended it; 0 if none did
-    bool timed_out = false;  ///< it was killed at the time limit
+    bool timed_out = false;  ///< it was killed at the time limit, or after 1 GiB of output
     std::string out, err;    ///< standard output and standard error
 };
 
