@@ -48,10 +48,8 @@ class Output {
 
     [[nodiscard]] std::string text() const {
         std::string text(std::min(size(), kMostKept), '\0');
-        std::size_t read = 0;
-        for (ssize_t got; (got = ::pread(fd, text.data() + read, text.size() - read, ssize_t(read))) > 0;)
-            read += static_cast<std::size_t>(got);
-        text.resize(read);
+        const ssize_t read = ::pread(fd, text.data(), text.size(), 0);
+        text.resize(static_cast<std::size_t>(std::max<ssize_t>(read, 0)));
         return text;
     }
 

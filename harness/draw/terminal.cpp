@@ -1,5 +1,3 @@
-#include "draw/terminal.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/palette.h"
+#include "draw/timeline.h"
 
 namespace lab {
 

@@ -10,7 +10,7 @@
 #include "core/table.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
-#include "draw/svg.h"
+#include "draw/timeline.h"
 #include "evidence/tool_results.h"
 #include "lab/findings_table.h"
 #include "lab/rooflines.h"

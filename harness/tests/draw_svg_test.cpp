@@ -1,10 +1,9 @@
 // The SVG figure: well formed, on one scale, small, and the same every time.
-#include "draw/svg.h"
+#include "draw/timeline.h"
 
 #include <doctest/doctest.h>
 
 #include "draw/palette.h"
-#include "draw/svg_page.h"
 #include "tests/draw_traces.h"
 
 using namespace lab;

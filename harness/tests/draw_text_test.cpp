@@ -5,7 +5,6 @@
 
 #include "draw/axis.h"
 #include "draw/rows.h"
-#include "draw/svg_page.h"
 
 using namespace lab;
 
