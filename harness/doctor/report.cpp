@@ -1,11 +1,9 @@
 #include "doctor/report.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/terminal.h"
@@ -29,22 +27,6 @@ std::string text_of(const Check& check) {
     return text;
 }
 
-std::vector<std::string> remarks_on(const Platform& platform) {
-    std::vector<std::string> remarks;
-    int level = 0;
-    std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> level;
-    if (level > 2)
-        remarks.push_back(
-            fmt::format("perf_event_paranoid is {}, so nsys samples no CPU here; this course samples none "
-                        "(docs/setup.md#cpu-sampling-is-not-available)",
-                        level));
-    if (platform.kind == PlatformKind::wsl2)
-        remarks.push_back(
-            "under WSL2 nsys samples no GPU metrics, managed memory is not shared while a kernel runs, and "
-            "pinned memory is scarce; to attach a debugger, ptrace must be allowed (docs/setup.md#wsl2)");
-    return remarks;
-}
-
 std::vector<std::string> lacks(const Chapter& chapter, const std::vector<Check>& checks) {
     std::vector<std::string> missing = tools_for(chapter.pair.needs());
     append(missing, {"gpu", "nvcc"});
@@ -58,10 +40,7 @@ nlohmann::ordered_json to_json(const Platform& platform, const std::vector<Check
                                const std::vector<Chapter>& chapters) {
     constexpr std::array kStates{"works", "broken", "absent", "untried"};
     nlohmann::ordered_json all;
-    all["platform"] = {{"kind", key_of(platform.kind)},
-                       {"name", platform.name},
-                       {"because", platform.because},
-                       {"root", ::geteuid() == 0}};
+    all["platform"] = {{"kind", key_of(platform.kind)}, {"name", platform.name}};
     for (const Check& c : checks)
         all["checks"].push_back({{"name", c.name},
                                  {"state", kStates[static_cast<std::size_t>(c.state)]},
@@ -74,7 +53,6 @@ nlohmann::ordered_json to_json(const Platform& platform, const std::vector<Check
                                  {"section", c.failure.section},
                                  {"failure", c.failure.id},
                                  {"tried", c.tried}});
-    all["remarks"] = remarks_on(platform);
     all["chapters"] = nlohmann::ordered_json::array();
     for (const Chapter& chapter : chapters)
         all["chapters"].push_back({{"chapter", chapter.id}, {"lacks", lacks(chapter, checks)}});

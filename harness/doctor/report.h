@@ -12,9 +12,6 @@ namespace lab {
 /// A check as the terminal shows it: its state, what was found or why it failed, and what to do.
 [[nodiscard]] std::string text_of(const Check& check);
 
-/// What is no failure, and yet other than a book may say.
-[[nodiscard]] std::vector<std::string> remarks_on(const Platform& platform);
-
 /// What a chapter still lacks for live runs; nothing if it is open.
 [[nodiscard]] std::vector<std::string> lacks(const Chapter& chapter, const std::vector<Check>& checks);
 

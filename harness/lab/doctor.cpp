@@ -45,7 +45,7 @@ int doctor(bool json) {
         if (!json) fmt::print("{}", text);
         std::fflush(stdout);  // in its place among the command lines, which go to stderr
     };
-    tell(fmt::format("this is {}: {}\n\n", platform.name, platform.because));
+    tell(fmt::format("this is {}\n\n", platform.name));
     const std::vector<Check> checks = examine(examination, [&](const Check& check) { tell(text_of(check)); });
     const std::vector<Chapter> chapters = course.chapters();
     const bool any_broken =
@@ -54,8 +54,6 @@ int doctor(bool json) {
         print_json(to_json(platform, checks, chapters));
     } else {
         fmt::print("\n");
-        for (const std::string& remark : remarks_on(platform))
-            fmt::print("  remark  {}\n", paragraph(remark, 10));
         print_chapters(chapters, checks, any_broken);
     }
     return any_broken ? kFindingFailed : kFine;

@@ -116,26 +116,6 @@ const std::optional<fs::path>& compute_sanitizer() {
     return found;
 }
 
-bool comes_with_ncu(const fs::path& nsys_path) {
-    std::error_code ignored;
-    const std::string whole = fs::weakly_canonical(nsys_path, ignored).string();
-    return whole.find("/nsight-compute") != std::string::npos ||
-           whole.find("/NsightCompute") != std::string::npos;
-}
-
-std::vector<fs::path> importers_of(const fs::path& nsys_path) {
-    std::error_code ignored;
-    // .../bin/nsys and .../target-linux-x64/nsys have theirs in .../host-linux-x64,
-    // and the nsys of ncu's package has its own in .../linux-desktop-glibc_2_11_3-x64.
-    const fs::path around = fs::weakly_canonical(nsys_path, ignored).parent_path().parent_path();
-    std::vector<fs::path> folders = newest_first(around, "host-linux-");
-    append(folders, newest_first(around, "linux-desktop-"));
-    std::vector<fs::path> importers;
-    for (const fs::path& candidate : below(folders, {"QdstrmImporter"}))
-        if (fs::is_regular_file(candidate, ignored)) importers.push_back(candidate);
-    return importers;
-}
-
 std::string version_of(const fs::path& tool, std::chrono::seconds limit) {
     const Outcome outcome = run({.words = {tool.string(), "--version"}, .limit = limit});
     std::string before;

@@ -24,18 +24,12 @@ struct GpuInfo {
 [[nodiscard]] std::optional<GpuInfo> read_gpu(const Outcome& answer);
 
 /// The program's path: PATH first, then where NVIDIA's and the distributions' packages put it. nsys is also
-/// found inside ncu's package, which comes_with_ncu() tells.
+/// found inside ncu's package.
 [[nodiscard]] const std::optional<std::filesystem::path>& nvidia_smi();
 [[nodiscard]] const std::optional<std::filesystem::path>& nvcc();
 [[nodiscard]] const std::optional<std::filesystem::path>& nsys();
 [[nodiscard]] const std::optional<std::filesystem::path>& ncu();
 [[nodiscard]] const std::optional<std::filesystem::path>& compute_sanitizer();
-
-/// Is this nsys the one inside the package of ncu?
-[[nodiscard]] bool comes_with_ncu(const std::filesystem::path& nsys_path);
-
-/// nsys starts a second program, the importer, to make a report. These lie beside this nsys, newest first.
-[[nodiscard]] std::vector<std::filesystem::path> importers_of(const std::filesystem::path& nsys_path);
 
 /// The version a tool prints of itself: "2025.3.2" of nsys, "13.0" of nvcc; "" if it prints none. An Error if
 /// it cannot be started.
