@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/text.h"
-#include "draw/axis.h"
 #include "draw/marks.h"
 #include "draw/palette.h"
+#include "draw/rows.h"
 #include "draw/timeline.h"
 
 namespace lab {

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "core/text.h"
-#include "draw/axis.h"
 #include "draw/palette.h"
+#include "draw/rows.h"
 #include "draw/timeline.h"
 
 namespace lab {

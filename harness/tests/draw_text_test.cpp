@@ -3,7 +3,6 @@
 
 #include <random>
 
-#include "draw/axis.h"
 #include "draw/rows.h"
 
 using namespace lab;
