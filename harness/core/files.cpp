@@ -3,17 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <random>
 
 #include "core/error.h"
@@ -27,27 +22,6 @@ namespace {
                 reason == ENOSPC ? kFindingFailed : kBadInput);
 }
 
-/// No other program's folders are called so.
-constexpr const char* kScratchFolder = "cuda-tools-course-lab.";
-
-/// Removes what killed processes have left in a folder: entries of ours whose names begin and end so, around
-/// a number of scratch_beside's or what mkdtemp drew, and that are older than `age`.
-void sweep(const fs::path& folder, const std::string& begin, const std::string& end, std::chrono::hours age) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end))
-            continue;
-        const bool is_ours =
-            std::all_of(name.begin() + std::ssize(begin), name.end() - std::ssize(end),
-                        [&](unsigned char c) { return end.empty() ? std::isalnum(c) : std::isdigit(c); });
-        struct stat status {};
-        if (is_ours && ::lstat(entry.path().c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
-            std::time(nullptr) - status.st_mtime > std::chrono::seconds(age).count())
-            fs::remove_all(entry.path(), ignored);
-    }
-}
-
 void make_folders_above(const fs::path& path) {
     std::error_code problem;
     if (path.has_parent_path()) fs::create_directories(path.parent_path(), problem);
@@ -57,7 +31,6 @@ void make_folders_above(const fs::path& path) {
 }  // namespace
 
 fs::path scratch_beside(const fs::path& path) {
-    sweep(path.parent_path(), path.filename().string() + ".", ".part", std::chrono::hours(1));
     // In containers that share a folder, processes have the same ids.
     static const unsigned drawn = std::random_device{}() % 1'000'000;
     return path.string() + fmt::format(".{}{:06}.part", ::getpid(), drawn);
@@ -108,9 +81,8 @@ void replace_file(const fs::path& finished, const fs::path& path) {
 TemporaryFolder::TemporaryFolder() {
     std::error_code problem;
     const fs::path all = fs::temp_directory_path(problem);
-    std::string name = (all / (std::string(kScratchFolder) + "XXXXXX")).string();
+    std::string name = (all / "cuda-tools-course-lab.XXXXXX").string();
     if (problem) fail("there is no folder for temporary files; set TMPDIR to one", name, problem.value());
-    sweep(all, kScratchFolder, "", std::chrono::hours(24));
     if (!::mkdtemp(name.data())) fail("cannot make a temporary folder", name, errno);
     path_ = name;
 }

@@ -12,8 +12,7 @@ namespace fs = std::filesystem;
 /// The whole file; an Error names the path and the reason.
 [[nodiscard]] std::string read_file(const fs::path& path);
 
-/// A name beside `path` that no other process uses, to write what is to replace it. Leftovers of killed
-/// processes are swept after an hour.
+/// A name beside `path` that no other process uses, to write what is to replace it.
 [[nodiscard]] fs::path scratch_beside(const fs::path& path);
 
 /// Writes beside `path` and renames, so that a reader sees the old file or the new one, never a part, and a
@@ -23,8 +22,7 @@ void write_file(const fs::path& path, std::string_view contents);
 /// Moves a finished file over `path`, across file systems if need be, with the same promise as write_file.
 void replace_file(const fs::path& finished, const fs::path& path);
 
-/// A new folder. The destructor removes it with all it holds; leftovers of killed processes are swept after a
-/// day.
+/// A new folder. The destructor removes it with all it holds.
 class TemporaryFolder {
   public:
     TemporaryFolder();

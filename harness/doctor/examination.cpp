@@ -1,27 +1,10 @@
 #include "doctor/examination.h"
 
-#include <sys/statvfs.h>
-
 #include "core/files.h"
 #include "core/text.h"
 #include "tools/machine.h"
 
 namespace lab {
-
-namespace {
-
-fs::path temporary_folder() {
-    std::error_code problem;
-    const fs::path folder = fs::temp_directory_path(problem);
-    return problem ? fs::path("/tmp") : folder;
-}
-
-bool is_noexec(const fs::path& folder) {
-    struct statvfs info {};
-    return ::statvfs(folder.c_str(), &info) == 0 && (info.f_flag & ST_NOEXEC) != 0;
-}
-
-}  // namespace
 
 std::string Examination::word(const fs::path& path) const {
     if (find_program(path.filename().string()) == path) return path.filename().string();
@@ -65,12 +48,13 @@ bool Examination::ready(Check& check, const std::optional<fs::path>& tool, bool 
 }
 
 void Examination::fail(Check& check, const std::string& id, Details details) const {
+    std::error_code ignored;
     details.insert(facts.begin(), facts.end());
     details.insert({{"tool", check.name},
                     {"path", check.path},
                     {"said", ""},
                     {"limit", std::to_string(limit.count())},
-                    {"folder", temporary_folder().string()},
+                    {"folder", fs::temp_directory_path(ignored).string()},
                     {"release", "13-0"}});
     check.state = State::broken;
     check.failure = failures.diagnose(check.name, id, platform.kind, details);
@@ -80,10 +64,9 @@ void Examination::fail_by_words(Check& check, const Outcome& outcome, const std:
     const std::string output = outcome.err + "\n" + outcome.out, library = missing_library(output);
     const std::string known = failures.recognise(check.name, output);
     fail(check,
-         !known.empty()                  ? known
-         : outcome.timed_out             ? "hangs"
-         : is_noexec(temporary_folder()) ? "noexec_tmp"
-                                         : otherwise,
+         !known.empty()      ? known
+         : outcome.timed_out ? "hangs"
+                             : otherwise,
          {{"said", what_it_said(output)}, {"library", library}, {"holder", failures.package_of(library)}});
 }
 

@@ -59,8 +59,7 @@ struct Examination {
     void fail(Check& check, const std::string& id, Details details = {}) const;
 
     /// The same for output that nobody expected: by the tool's own words if the table knows them, else by
-    /// `otherwise`. A tool that was stopped at the limit hangs; where nothing is known and the temporary
-    /// folder is mounted noexec, that is it.
+    /// `otherwise`. A tool that was stopped at the limit hangs.
     void fail_by_words(Check& check, const Outcome& outcome, const std::string& otherwise = "unknown") const;
 };
 

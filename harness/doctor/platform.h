@@ -15,9 +15,7 @@ inline constexpr int kPlatformKinds = 5;
 
 struct Platform {
     PlatformKind kind = PlatformKind::bare_metal;
-    std::string name;     ///< "a container"
-    std::string because;  ///< what it is known by: "there is a file /.dockerenv"
-    bool in_job = true;   ///< false on a cluster's login node, where no GPU is to be expected
+    std::string name;  ///< "a container"
 };
 
 /// This machine, known by its files below `root`, its environment and its programs. The closest kind wins: a

@@ -29,9 +29,6 @@ void try_gpu(Examination& x, Check& check) {
     if (found) {
         check.version = x.facts["driver"] = found->driver;
         check.succeed(fmt::format("{}, driver {}", found->name, found->driver));
-    } else if (!x.platform.in_job) {
-        x.fail(check, "login_node", {{"said", what_it_said(outcome.err + "\n" + outcome.out)}});
-        check.state = State::absent;
     } else {
         x.fail_by_words(check, outcome);
     }
@@ -68,19 +65,6 @@ void try_nvcc(Examination& x, Check& check, bool has_gpu, Binary& binary) {
     check.succeed(how + ", and its kernel gave the right answer");
 }
 
-/// nsys recorded, and made no report of it: its second program, the importer, can say why.
-void examine_importer(const Examination& x, Check& check, const Outcome& recording) {
-    std::string library = missing_library(recording.err + recording.out);
-    for (const fs::path& importer : importers_of(*nsys())) {
-        if (!library.empty()) break;
-        const Outcome importing = x.run_shown(check, {importer.string(), "--version"});
-        library = missing_library(importing.err + importing.out);
-    }
-    if (library.empty()) return x.fail_by_words(check, recording, "importer_absent");
-    x.fail(check, "importer_lacks_library",
-           {{"library", library}, {"holder", x.failures.package_of(library)}});
-}
-
 /// Reads a trace back: the kernel and the range around it, or the failure.
 void examine_trace(const Examination& x, Check& check, const fs::path& exported) {
     const Evidence evidence = Evidence::open(exported);
@@ -111,8 +95,10 @@ void try_nsys(const Examination& x, Check& check, const Binary& binary) {
         const bool unfinished = std::any_of(fs::directory_iterator(folder), {}, [](const auto& file) {
             return file.path().extension() == ".qdstrm";  // a stream of events, and no report of it
         });
-        if (!recording.timed_out && unfinished) return examine_importer(x, check, recording);
-        return x.fail_by_words(check, recording, recording.exit_code == 0 ? "nsys_no_report" : "unknown");
+        return x.fail_by_words(check, recording,
+                               unfinished                 ? "importer_absent"
+                               : recording.exit_code == 0 ? "nsys_no_report"
+                                                          : "unknown");
     }
     const Outcome outcome = x.run_shown(check, export_command(*nsys(), x.word(report), x.word(exported)));
     if (outcome.exit_code != 0 || !fs::exists(exported)) return x.fail_by_words(check, outcome);

@@ -2,10 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 namespace lab {
+
+namespace {
+
+int64_t round_step(int64_t span_ns, int at_most) {
+    const int64_t smallest = std::max<int64_t>(1, (span_ns + at_most - 1) / at_most);
+    for (int64_t power = 1;; power *= 10)
+        for (const int64_t factor : {1, 2, 5})
+            if (factor * power >= smallest) return factor * power;
+}
+
+}  // namespace
 
 int64_t process_number(int64_t process) {
     return (process >> 24) != 0 ? (process >> 24) & 0xFFFFFF : process;
@@ -46,6 +58,24 @@ std::vector<int> lanes_nested(const Intervals& in_order) {
         lanes.push_back(static_cast<int>(lane));
     }
     return lanes;
+}
+
+std::vector<Tick> axis_ticks(int64_t span_ns, int at_most, int64_t from_ns) {
+    if (span_ns <= 0) return {{0, "0"}};
+    const int64_t step = round_step(span_ns, std::max(1, at_most));
+    // The unit of the whole axis is the largest that its end holds at least once.
+    constexpr std::pair<int64_t, const char*> kUnits[] = {
+        {1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "µs"}, {1, "ns"}};
+    const auto& [unit_ns, unit] = *std::find_if(std::begin(kUnits), std::end(kUnits) - 1,
+                                                [&](auto u) { return from_ns + span_ns >= u.first; });
+    const auto label = [&](int64_t ns) {
+        if (ns == 0) return std::string("0");
+        return fmt::format("{:.12g} {}", static_cast<double>(ns) / static_cast<double>(unit_ns), unit);
+    };
+    std::vector<Tick> ticks;
+    for (int64_t i = (from_ns + step - 1) / step; i <= (from_ns + span_ns) / step; ++i)
+        ticks.push_back({i * step - from_ns, label(i * step)});
+    return ticks;
 }
 
 }  // namespace lab

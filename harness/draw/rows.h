@@ -1,4 +1,5 @@
-// The rows of pictures and of the Chrome trace: names of the host's rows, and which boxes share a lane.
+// The rows of pictures and of the Chrome trace: names of the host's rows, which boxes share a lane, and the
+// round times of the axis below them.
 #pragma once
 
 #include <algorithm>
@@ -36,5 +37,16 @@ Intervals in_order_of_time(std::vector<Box>& boxes) {
 /// A lane for each interval, so that any two in a lane either do not overlap or lie one inside the other, as
 /// calls on a stack do.
 [[nodiscard]] std::vector<int> lanes_nested(const Intervals& in_order);
+
+/// A time at which the axis is marked.
+struct Tick {
+    int64_t ns = 0;     ///< from the beginning of the axis
+    std::string label;  ///< "5 ms"; where time is 0, "0"
+};
+
+/// Ticks of an axis that begins at `from_ns` and ends at most `span_ns` later, all at multiples of the same
+/// 1, 2 or 5 times a power of ten, so that there are at most `at_most` steps. Only "0" where the span is
+/// empty.
+[[nodiscard]] std::vector<Tick> axis_ticks(int64_t span_ns, int at_most, int64_t from_ns = 0);
 
 }  // namespace lab

@@ -1,22 +1,30 @@
-#include "draw/svg.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/text.h"
-#include "draw/axis.h"
 #include "draw/marks.h"
 #include "draw/palette.h"
-#include "draw/svg_page.h"
+#include "draw/rows.h"
+#include "draw/timeline.h"
 
 namespace lab {
 
 namespace {
+
+constexpr double kPageWidth = 960, kPageMargin = 16, kPageRight = 928;  ///< px; plots end at kPageRight
+constexpr double kTitleFont = 15, kNoteFont = 11;                       ///< px
+
+/// Attributes of text.
+constexpr const char* kInk = "class=\"ink\" fill=\"#1f2328\"";
+constexpr const char* kNote = "class=\"note\" fill=\"#57606a\"";
+constexpr const char* kBold = "class=\"ink\" fill=\"#1f2328\" font-weight=\"bold\"";
 
 constexpr double kPlotLeft = 228;  ///< px; where a timeline begins, with the names of its rows to the left
 constexpr double kDurationFont = 13, kHeader = 42, kBetween = 22, kLegendLine = 20;
@@ -27,10 +35,86 @@ constexpr double kSeenPalePx = 8;  ///< a narrower one is not seen to be pale
 constexpr double kIdlePx = 12, kIdleGapPx = 4, kRowGapPx = 4, kBoxFontPx = 10.5;
 constexpr int kMostLanes = 8;  ///< of one row; a figure that shows more is a wall
 
-constexpr const char* kIdlePattern = R"svg(<defs><pattern id="idle" width="5" height="5" )svg"
-                                     R"svg(patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+// A reader's dark mode changes paper and ink. Where the style is not honoured, such as in a converter, the
+// attributes of each element give the light version, on its own background.
+constexpr const char* kDefinitions = R"svg(<style>
+@media (prefers-color-scheme: dark) {
+.paper { fill: #0d1117 } .panel { fill: #1b222c } .ink { fill: #e6edf3 } .note { fill: #9da7b3 }
+.grid { stroke: #3a4350 } .end { stroke: #e6edf3 }
+}
+</style>
+<defs><pattern id="idle" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
 <rect width="5" height="5" fill="#efd6d6"/><rect width="1.6" height="5" fill="#8b5a5a"/></pattern></defs>
 )svg";
+
+/// Widths in DejaVu Sans and Verdana, the widest of the fonts a browser falls back to, in font sizes.
+double ems_of(char32_t c) {
+    constexpr std::u32string_view kThin = U"iljI|.,:;'! ·", kNarrow = U"frt()[]{}/\\\"-*";
+    constexpr std::u32string_view kBroad = U"mwMW@%&…→←↔";
+    if (columns_of(c) == 2) return 1.1;
+    if (kThin.find(c) != kThin.npos) return 0.36;
+    if (kNarrow.find(c) != kNarrow.npos) return 0.47;
+    if (kBroad.find(c) != kBroad.npos) return 1.0;
+    if (c >= 'A' && c <= 'Z') return 0.76;
+    if (c < 0x80) return 0.65;
+    return 0.85;
+}
+
+/// Width of `text` in pixels. The reader's font is not known, so this is the width in a wide sans-serif.
+double text_px(std::string_view text, double font_px) {
+    double ems = 0;
+    for (const char32_t c : decode_utf8(text)) ems += ems_of(c);
+    return ems * font_px;
+}
+
+/// `text` cut to at most `px` pixels, the cut marked with an ellipsis.
+std::string fit_px(std::string_view text, double font_px, double px) {
+    if (text_px(text, font_px) <= px) return std::string(text);
+    double left = px - ems_of(U'…') * font_px;
+    if (left < 0) return "";
+    std::u32string kept;
+    for (const char32_t c : decode_utf8(text)) {
+        left -= ems_of(c) * font_px;
+        if (left < 0) break;
+        kept += c;
+    }
+    return encode_utf8(kept + U'…');
+}
+
+/// A coordinate: at most one decimal, and none where it is zero.
+std::string px(double value) {
+    std::string text = fmt::format("{:.1f}", value);
+    if (text.ends_with(".0")) text.resize(text.size() - 2);
+    return text == "-0" ? "0" : text;
+}
+
+/// The elements of a figure, in the order in which they are drawn.
+class SvgPage {
+  public:
+    template <class... Args>
+    void put(fmt::format_string<Args...> format, Args&&... args) {
+        fmt::format_to(std::back_inserter(body_), format, std::forward<Args>(args)...);
+    }
+
+    /// One line of text that begins at `x`, or lies as a text-anchor in `look` says; `y` is its baseline.
+    void text(double x, double y, double font, std::string_view look, std::string_view words) {
+        put("<text x=\"{}\" y=\"{}\" font-size=\"{}\" {}>{}</text>\n", px(x), px(y), font, look,
+            xml_text(words));
+    }
+
+    /// The whole figure. `description` is for those who hear it.
+    [[nodiscard]] std::string figure(double height, std::string_view description) const {
+        return fmt::format(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+            "font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\" role=\"img\" "
+            "aria-label=\"{2}\">\n{3}<rect class=\"paper\" width=\"{0}\" height=\"{1}\" "
+            "fill=\"#ffffff\"/>\n{4}</svg>\n",
+            px(kPageWidth), px(height), xml_text(description), kDefinitions, body_);
+    }
+
+  private:
+    std::string body_;
+};
 
 int lanes_drawn(const TimelineRow& row) {
     return std::min(row.lanes, kMostLanes);
@@ -221,7 +305,7 @@ class Figure {
             parts.push_back(timeline.options.title + " " + duration_of(timeline));
         }
         y = draw_legend(draw_axis(y - kBetween));
-        return page_.figure(y, "Timeline: " + join(parts, "; "), kIdlePattern);
+        return page_.figure(y, "Timeline: " + join(parts, "; "));
     }
 
   private:

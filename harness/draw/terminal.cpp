@@ -1,5 +1,3 @@
-#include "draw/terminal.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 #include <numeric>
 
 #include "core/text.h"
-#include "draw/axis.h"
 #include "draw/palette.h"
+#include "draw/rows.h"
+#include "draw/timeline.h"
 
 namespace lab {
 

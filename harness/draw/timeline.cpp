@@ -42,13 +42,9 @@ Interval part_of(const Interval& whole, const TimelineOptions& options) {
     if (!options.from_ns && !options.to_ns) return whole;
     const int64_t span_ns = whole.end - whole.begin;
     const int64_t from_ns = options.from_ns.value_or(0), to_ns = options.to_ns.value_or(span_ns);
-    const auto in_words = [](int64_t ns) { return format_ns(ns); };
-    if (from_ns >= span_ns)
-        throw Error(fmt::format("nothing is left from {} on: the whole picture is {} long", in_words(from_ns),
-                                in_words(span_ns)));
-    if (from_ns >= to_ns)
-        throw Error(fmt::format("from {} to {} there is no time: the end has to be later than the beginning",
-                                in_words(from_ns), in_words(to_ns)));
+    if (from_ns >= std::min(to_ns, span_ns))
+        throw Error(fmt::format("nothing is left from {} to {}: the whole picture is {} long",
+                                format_ns(from_ns), format_ns(to_ns), format_ns(span_ns)));
     return {whole.begin + from_ns, whole.begin + std::min(to_ns, span_ns)};
 }
 

@@ -1,4 +1,4 @@
-// What a picture of a capture shows, before anything is drawn: rows of boxes in time.
+// What a picture of a capture shows, rows of boxes in time, and the picture as SVG or as text.
 #pragma once
 
 #include <array>
@@ -99,5 +99,15 @@ struct Timeline {
 
 /// "GPU idle 541 ms of 917 (59 %)": of the window, which is longer than from the first GPU work to the last.
 [[nodiscard]] std::string idle_words(const Timeline& timeline);
+
+/// The timelines above each other on one time scale, as one SVG figure: each starts at its own zero, and the
+/// shorter one ends earlier. 960 pixels wide; the same input gives the same bytes.
+[[nodiscard]] std::string timeline_svg(const std::vector<Timeline>& above_each_other);
+
+/// The rows of a timeline with one cell a time slice, an axis and a legend; no line is wider than `columns`.
+/// What filled most of a cell gives its glyph. Give `scale_span_ns`, the longest span of several timelines,
+/// to print them below each other on one scale; 0 fills the width. `colour` adds ANSI colours.
+[[nodiscard]] std::string timeline_terminal(const Timeline& timeline, int columns, bool colour,
+                                            int64_t scale_span_ns = 0);
 
 }  // namespace lab

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <fstream>
 
 #include "core/error.h"
@@ -71,12 +70,6 @@ void distrust_schemas(sqlite3* database) {
 
 }  // namespace
 
-int64_t fair_memory_for(const std::filesystem::path& path) {
-    std::error_code problem;
-    const std::uintmax_t bytes = std::filesystem::file_size(path, problem);
-    return (int64_t{1} << 30) + (problem ? 0 : 32 * static_cast<int64_t>(bytes));
-}
-
 bool Statement::next() {
     const int code = sqlite3_step(handle_.get());
     if (code != SQLITE_ROW && code != SQLITE_DONE) checked(code);
@@ -134,8 +127,6 @@ Database Database::open_untrusted(const std::filesystem::path& path) {
     if (std::filesystem::file_size(path, problem) == 0)
         throw Error(fmt::format("{} is empty. Export or record it again.", path.string()));
     if (!has_sqlite_header(path)) throw Error(fmt::format(kNoSqlite, path.string()));
-    // A small file can make SQLite's own tables in memory large.
-    sqlite3_hard_heap_limit64(std::max<int64_t>(sqlite3_hard_heap_limit64(-1), fair_memory_for(path)));
     Database database(path, SQLITE_OPEN_READONLY, kImmutable);
     distrust_schemas(database.handle());
     sqlite3_limit(database.handle(), SQLITE_LIMIT_ATTACHED, 0);

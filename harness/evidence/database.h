@@ -90,10 +90,6 @@ class Database {
     std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
 };
 
-/// Bytes of memory that may be spent on an untrusted file. A small one can name a long text a million times.
-/// This is plenty for any real capture, and grows with the file.
-[[nodiscard]] int64_t fair_memory_for(const std::filesystem::path& path);
-
 /// A value as text: what a person reads in a table.
 [[nodiscard]] std::string to_text(const Value& value);
 

@@ -25,7 +25,7 @@
 #include "core/table.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
-#include "draw/svg.h"
+#include "draw/timeline.h"
 #include "evidence/tool_results.h"
 #include "lab/command.h"
 #include "lab/docs_quotes.h"

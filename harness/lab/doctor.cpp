@@ -2,17 +2,68 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "core/terminal.h"
 #include "core/text.h"
-#include "doctor/report.h"
+#include "doctor/examination.h"
 #include "lab/command.h"
 
 namespace lab {
 
 namespace {
+
+/// A check as the terminal shows it: its state, what was found or why it failed, and what to do.
+std::string text_of(const Check& check) {
+    const std::array<std::string, 4> states{green("✓ works    "), red("✗ broken   "), yellow("- not here "),
+                                            yellow("- not tried")};
+    std::string says = check.found.empty() ? check.failure.reason : check.found;
+    if (check.state == State::works && check.name != "gpu" && !check.version.empty())
+        says = check.version + ", " + says;
+    std::string text = fmt::format("  {}  {:17}  {}\n", states[static_cast<std::size_t>(check.state)],
+                                   check.name, paragraph(says, 34));
+    for (const auto& [name, line] : {std::pair{"at", check.path},
+                                     {"to do:", check.failure.remedy},
+                                     {"unaffected:", check.failure.still_works},
+                                     {"more:", check.failure.section}})
+        if (!line.empty()) text += fmt::format("                 {:13}{}\n", name, paragraph(line, 30));
+    return text;
+}
+
+/// What a chapter still lacks for live runs; nothing if it is open.
+std::vector<std::string> lacks(const Chapter& chapter, const std::vector<Check>& checks) {
+    std::vector<std::string> missing = tools_for(chapter.pair.needs());
+    append(missing, {"gpu", "nvcc"});
+    std::sort(missing.begin(), missing.end());
+    for (const Check& check : checks)
+        if (check.state == State::works) std::erase(missing, check.name);
+    return missing;
+}
+
+nlohmann::ordered_json to_json(const Platform& platform, const std::vector<Check>& checks,
+                               const std::vector<Chapter>& chapters) {
+    constexpr std::array kStates{"works", "broken", "absent", "untried"};
+    nlohmann::ordered_json all;
+    all["platform"] = {{"kind", key_of(platform.kind)}, {"name", platform.name}};
+    for (const Check& c : checks)
+        all["checks"].push_back({{"name", c.name},
+                                 {"state", kStates[static_cast<std::size_t>(c.state)]},
+                                 {"version", c.version},
+                                 {"path", c.path},
+                                 {"found", c.found},
+                                 {"reason", c.failure.reason},
+                                 {"remedy", c.failure.remedy},
+                                 {"still_works", c.failure.still_works},
+                                 {"section", c.failure.section},
+                                 {"failure", c.failure.id},
+                                 {"tried", c.tried}});
+    all["chapters"] = nlohmann::ordered_json::array();
+    for (const Chapter& chapter : chapters)
+        all["chapters"].push_back({{"chapter", chapter.id}, {"lacks", lacks(chapter, checks)}});
+    return all;
+}
 
 /// Which chapters are open live, and the next command.
 void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Check>& checks, bool any_broken) {
@@ -37,7 +88,7 @@ int doctor(bool json) {
         if (!json) fmt::print("{}", text);
         std::fflush(stdout);  // in its place among the command lines, which go to stderr
     };
-    tell(fmt::format("this is {}: {}\n\n", platform.name, platform.because));
+    tell(fmt::format("this is {}\n\n", platform.name));
     const std::vector<Check> checks = examine(examination, [&](const Check& check) { tell(text_of(check)); });
     const std::vector<Chapter> chapters = course.chapters();
     const bool any_broken =
@@ -46,8 +97,6 @@ int doctor(bool json) {
         print_json(to_json(platform, checks, chapters));
     } else {
         fmt::print("\n");
-        for (const std::string& remark : remarks_on(platform))
-            fmt::print("  remark  {}\n", paragraph(remark, 10));
         if (!chapters.empty()) print_chapters(chapters, checks, any_broken);
     }
     return any_broken ? kFindingFailed : kFine;

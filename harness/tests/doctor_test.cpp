@@ -58,18 +58,14 @@ Platform machine(const std::vector<std::pair<std::string, std::string>>& files,
 
 }  // namespace
 
-TEST_CASE("doctor: the closest kind of machine wins, and says what it is known by") {
-    const std::string wsl = "Linux version 6.6.87.2-microsoft-standard-WSL2 (root@439a258ad544)";
-    CHECK(machine({{"proc/version", "Linux version 6.1.0-28-amd64"}}).kind == PlatformKind::bare_metal);
-    CHECK(machine({{".dockerenv", ""}}).because == "there is a file /.dockerenv");
+TEST_CASE("doctor: the closest kind of machine wins") {
+    CHECK(machine({}).kind == PlatformKind::bare_metal);
+    CHECK(machine({{".dockerenv", ""}}).kind == PlatformKind::container);
     CHECK(machine({{"run/.containerenv", ""}}).name == "a container");
-    CHECK(machine({{"proc/1/cgroup", "12:devices:/docker/3f0e1c\n"}}).kind == PlatformKind::container);
-    CHECK(machine({}, "KUBERNETES_SERVICE_HOST").because == "KUBERNETES_SERVICE_HOST is set");
-    CHECK(machine({{".dockerenv", ""}, {"proc/version", wsl}}).kind == PlatformKind::wsl2);
+    CHECK(machine({}, "KUBERNETES_SERVICE_HOST").kind == PlatformKind::container);
+    CHECK(machine({{".dockerenv", ""}, {"usr/lib/wsl/lib/libcuda.so", ""}}).kind == PlatformKind::wsl2);
     CHECK(machine({{".dockerenv", ""}}, "COLAB_GPU").name == "a cloud notebook (Google Colab)");
-    const Platform job = machine({{".dockerenv", ""}}, "SLURM_JOB_ID");
-    CHECK(job.kind == PlatformKind::cluster);
-    CHECK(job.in_job);
+    CHECK(machine({{".dockerenv", ""}}, "SLURM_JOB_ID").kind == PlatformKind::cluster);
 }
 
 TEST_CASE("doctor: failures by the tools' own words") {
@@ -81,8 +77,6 @@ TEST_CASE("doctor: failures by the tools' own words") {
              {"nvcc", "no suitable GPU: no CUDA-capable device is detected", "cuda_sees_no_gpu"},
              {"nvcc", "#error -- unsupported GNU version! gcc versions later than 13",
               "host_compiler_refused"},
-             {"nsys", "Importer error status: The importer binary and its dependencies were not found.",
-              "importer_absent"},
              {"nsys", "ERR_NVGPUCTRPERM", ""},
              {"ncu", "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", "counters_denied"},
              {"ncu", "==ERROR== Profiling failed because a driver resource was unavailable.",
@@ -136,8 +130,8 @@ TEST_CASE("doctor: the fix is the platform's own, or else that of bare metal") {
                    "NVreg_RestrictProfilingToAdminUsers=0"));
     CHECK(contains(remedy("ncu", "counters_denied", PlatformKind::wsl2), "NVIDIA Control Panel"));
     CHECK(contains(remedy("compute-sanitizer", "sanitizer_blocked", PlatformKind::wsl2), "EnableInterface"));
-    CHECK(contains(remedy("nsys", "importer_lacks_library", PlatformKind::bare_metal),
-                   "sudo apt-get install libdw1"));
+    CHECK(
+        contains(remedy("nsys", "library_missing", PlatformKind::bare_metal), "sudo apt-get install libdw1"));
     CHECK(contains(remedy("ncu", "absent", PlatformKind::bare_metal), "install cuda-nsight-compute-13-0"));
     CHECK(contains(remedy("nvcc", "absent", PlatformKind::container), "an image that has the toolkit"));
     CHECK(contains(remedy("ncu", "lock_of_another", PlatformKind::cluster), "TMPDIR=~/tmp"));

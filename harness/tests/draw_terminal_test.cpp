@@ -1,5 +1,5 @@
 // The timeline as text: never too wide, on the scale it was given, readable without colour.
-#include "draw/terminal.h"
+#include "draw/timeline.h"
 
 #include <doctest/doctest.h>
 

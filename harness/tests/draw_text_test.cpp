@@ -3,9 +3,7 @@
 
 #include <random>
 
-#include "draw/axis.h"
 #include "draw/rows.h"
-#include "draw/svg_page.h"
 
 using namespace lab;
 

@@ -105,44 +105,6 @@ TEST_CASE("a temporary folder goes away with all it holds") {
     CHECK_FALSE(fs::exists(first));
 }
 
-TEST_CASE("what a killed process has left is removed by a later one, and nothing else is") {
-    const TemporaryFolder folder;
-    const auto make_old = [](const fs::path& path) {
-        fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(30));
-    };
-    const fs::path file = folder.path() / "file";
-    for (const char* name :
-         {"file.12.part", "file.345.part", "file.x.part", "file.part", "other.12.part", "file.12"}) {
-        write_file(folder.path() / name, "half");
-        if (std::string(name) != "file.345.part") make_old(folder.path() / name);
-    }
-    write_file(file, "new");
-    CHECK_FALSE(fs::exists(folder.path() / "file.12.part"));
-    CHECK(fs::exists(folder.path() / "file.345.part"));  // another lab may be writing it
-    CHECK(entries_in(folder.path()) == 6);
-
-    const char* const before = std::getenv("TMPDIR");
-    const std::string old = before ? before : "";
-    ::setenv("TMPDIR", "/no/such/folder", 1);
-    CHECK_THROWS_AS((void)TemporaryFolder(), Error);
-    ::setenv("TMPDIR", folder.path().c_str(), 1);
-    fs::path kept;
-    {
-        const TemporaryFolder scratch;
-        kept = scratch.path().string().substr(0, scratch.path().string().size() - 6);
-    }
-    for (const char* end : {"aaaaaa", "bbbbbb", "no-one"})
-        fs::create_directories(kept.string() + end + "/in");
-    make_old(kept.string() + "aaaaaa"), make_old(kept.string() + "no-one");
-    {
-        const TemporaryFolder scratch;
-        CHECK_FALSE(fs::exists(kept.string() + "aaaaaa"));
-        CHECK(fs::exists(kept.string() + "bbbbbb/in"));
-        CHECK(fs::exists(kept.string() + "no-one/in"));
-    }
-    old.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", old.c_str(), 1);
-}
-
 TEST_CASE("a second process waits for the lock until the first lets go or ends") {
     const TemporaryFolder folder;
     const fs::path ready = folder.path() / "ready", done = folder.path() / "done",

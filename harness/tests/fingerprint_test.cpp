@@ -64,6 +64,10 @@ TEST_CASE("fingerprint: what stands in a literal is neither comment nor layout")
     CHECK_FALSE(alike("c = ' ';", "c = '  ';"));
     CHECK_FALSE(alike("c = u8'a';", "c = u8'b';"));
     CHECK_FALSE(alike("s = \"a\\\n// b\";", "s = \"a\\\n// c\";"));
+    for (const std::string prefix : {"R", "u8R", "LR"}) {
+        const std::string raw = "s = " + prefix + "\"x(\" // )\" )x\"; ";
+        CHECK_FALSE(alike(raw + "f();", raw + "g();"));
+    }
 }
 
 TEST_CASE("fingerprint: a quote that opens no literal hides no code") {
@@ -77,10 +81,11 @@ TEST_CASE("fingerprint: a comment ends where the compiler ends it") {
     CHECK_FALSE(alike("/* /* */ f(); /* */", "/* /* */ g(); /* */"));
     CHECK_FALSE(alike("// /*\nf(); // */", "// /*\ng(); // */"));
     CHECK_FALSE(alike("/* // */ f();", "/* // */ g();"));
+    CHECK(alike("// on \\\n /* f();\ng(); // */", "g();"));  // the second line still belongs to the comment
 }
 
 TEST_CASE("fingerprint: text that breaks off ends the program") {
-    for (const char* broken : {"", "\"abc", "'", "a \\", "/", "/*", "//", "// \\", "\"\\"})
+    for (const char* broken : {"", "\"abc", "'", "R\"x(", "R\"", "a \\", "/", "/*", "//", "// \\", "\"\\"})
         CHECK_NOTHROW((void)tokens_of(broken));
     CHECK(alike("a /* b", "a"));
 }

@@ -218,7 +218,7 @@ TEST_CASE("list, quiz, report and doctor --json") {
                                                 {"failed", Json::array()},
                                                 {"last_activity", nullptr}});
     const Json doctor = Json::parse(run_lab({"doctor", "--json"}, copy.root(), copy.with_fake_tools()).out);
-    CHECK(names_in(doctor) == Names{"chapters", "checks", "platform", "remarks"});
+    CHECK(names_in(doctor) == Names{"chapters", "checks", "platform"});
     CHECK(names_in(doctor.at("checks")[0]) == Names{"failure", "found", "name", "path", "reason", "remedy",
                                                     "section", "state", "still_works", "tried", "version"});
 }

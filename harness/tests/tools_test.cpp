@@ -46,20 +46,3 @@ TEST_CASE("tools: nvidia-smi's answer is a GPU, or none") {
     CHECK_FALSE(read("NVIDIA H200, 580.159.04, 9.0\n", 9));
     CHECK_FALSE(read("", 0));
 }
-
-TEST_CASE("tools: an nsys knows the importer beside it") {
-    const TemporaryFolder folder;
-    const auto file = [&](const char* path) {
-        write_file(folder.path() / path, "");
-        return folder.path() / path;
-    };
-    const fs::path own = file("nsight-systems/2025.3.2/target-linux-x64/nsys");
-    const fs::path host = file("nsight-systems/2025.3.2/host-linux-x64/QdstrmImporter");
-    const fs::path link = folder.path() / "nsys";
-    fs::create_symlink(own, link);
-    CHECK(importers_of(link) == std::vector<fs::path>{fs::canonical(host)});
-    const fs::path lent = file("nsight-compute/2025.3.1/host/target-linux-x64/nsys");
-    CHECK(importers_of(lent).empty());
-    (void)file("nsight-compute/2025.3.1/host/linux-desktop-glibc_2_11_3-x64/QdstrmImporter");
-    CHECK(importers_of(lent).size() == 1);
-}

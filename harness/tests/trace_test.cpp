@@ -172,10 +172,10 @@ TEST_CASE("reader: times and sizes that no capture has are damage, and are said"
     refused("a copy ends before it starts", Made::SetRow{20, 19, 2});
     refused("a CUDA call ends before it starts", Made::CallRow{20, 19, 2});
     refused("a range ends before it starts", Made::RangeRow{20, 19, "a"});
-    refused("a kernel is more than 73 years from", Made::KernelRow{INT64_MIN, INT64_MAX, 1});
-    refused("a CUDA call is more than 73 years from", Made::CallRow{0, int64_t{1} << 62, 1});
+    refused("its kernel records span more than 73 years", Made::KernelRow{INT64_MIN, INT64_MAX, 1});
+    refused("its CUDA call records span more than 73 years", Made::CallRow{0, int64_t{1} << 62, 1});
     const Made::CopyRow years{0, int64_t{1} << 60, 2};
-    refused("all its copy records together last more than 73 years", years, years, years);
+    refused("its copy records span more than 73 years", years, years, years);
     refused("fewer than 0 bytes", Made::SetRow{.start = 0, .end = 1, .correlation = 1, .bytes = -1});
     const Made::SetRow exabytes{.start = 0, .end = 1, .correlation = 1, .bytes = int64_t{1} << 61};
     refused("exabytes", exabytes, exabytes);

@@ -55,7 +55,7 @@ class Lexer {
     /// Moves past a space, a comment or a continued line; false if none begins here.
     bool skip_layout() {
         if (follows("//"))
-            at_ = std::min(text_.find('\n', at_), text_.size());
+            skip_line_comment();
         else if (follows("/*"))
             at_ = behind("*/", at_ + 2);
         else if (follows("\\\n"))
@@ -65,6 +65,12 @@ class Lexer {
         else
             return false;
         return true;
+    }
+
+    /// Moves to the end of the line, or of the last one that a backslash continues.
+    void skip_line_comment() {
+        for (char last = ' '; at_ < text_.size() && (text_[at_] != '\n' || last == '\\'); ++at_)
+            last = text_[at_];
     }
 
     void end_line(char space) {
@@ -77,6 +83,8 @@ class Lexer {
     [[nodiscard]] std::size_t token_end() const {
         std::size_t end = at_;
         while (end < text_.size() && (is_word(text_[end]) || is_digit_separator(end))) ++end;
+        if (end > at_ && text_[end - 1] == 'R' && end < text_.size() && text_[end] == '"')
+            return raw_text_end(end);
         if (end > at_) return end;
         if (text_[at_] == '"' || text_[at_] == '\'') return quoted_end(at_);
         // Operators that would mean something else if layout came between their characters.
@@ -88,6 +96,11 @@ class Lexer {
     /// The quote in 1'000
     [[nodiscard]] bool is_digit_separator(std::size_t i) const {
         return text_[i] == '\'' && i > at_ && std::isdigit(static_cast<unsigned char>(text_[at_]));
+    }
+
+    [[nodiscard]] std::size_t raw_text_end(std::size_t quote) const {
+        const std::size_t open = std::min(text_.find('(', quote), text_.size());
+        return behind(")" + std::string(text_.substr(quote + 1, open - quote - 1)) + "\"", open);
     }
 
     /// A literal that is not closed ends with its line.

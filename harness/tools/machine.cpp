@@ -94,15 +94,6 @@ const std::optional<fs::path>& compute_sanitizer() {
     return found;
 }
 
-std::vector<fs::path> importers_of(const fs::path& nsys_path) {
-    std::error_code ignored;
-    // .../bin/nsys and .../target-linux-x64/nsys have theirs in .../host-linux-x64,
-    // and the nsys of ncu's package has its own in .../linux-desktop-glibc_2_11_3-x64.
-    const fs::path around = fs::weakly_canonical(nsys_path, ignored).parent_path().parent_path();
-    return matching({(around / "host-linux-*/QdstrmImporter").string(),
-                     (around / "linux-desktop-*/QdstrmImporter").string()});
-}
-
 std::string version_of(const fs::path& tool, std::chrono::seconds limit) {
     const Outcome outcome = run({.words = {tool.string(), "--version"}, .limit = limit});
     std::string before;

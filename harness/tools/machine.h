@@ -31,9 +31,6 @@ struct GpuInfo {
 [[nodiscard]] const std::optional<std::filesystem::path>& ncu();
 [[nodiscard]] const std::optional<std::filesystem::path>& compute_sanitizer();
 
-/// nsys starts a second program, the importer, to make a report. These lie beside this nsys, newest first.
-[[nodiscard]] std::vector<std::filesystem::path> importers_of(const std::filesystem::path& nsys_path);
-
 /// The version a tool prints of itself: "2025.3.2" of nsys, "13.0" of nvcc; "" if it prints none. An Error if
 /// it cannot be started.
 [[nodiscard]] std::string version_of(const std::filesystem::path& tool,

@@ -114,6 +114,14 @@ void run_nsys(const Program& program, const fs::path& binary, const fs::path& re
     });
 }
 
+/// The GPU that ran the kernels, if the report names several. It need not be the driver's first.
+std::string gpu_of_kernels(const Trace& trace) {
+    if (trace.gpus.size() < 2 || trace.kernels.empty()) return "";
+    for (const Gpu& one : trace.gpus)
+        if (one.device == trace.kernels.front().device) return one.name;
+    return "";
+}
+
 /// Runs all tools that findings need at once, since times mean nothing under the sanitizer.
 void run_sanitizers(const Program& program, const fs::path& binary, const Announce& announce,
                     RunRecord& record) {
@@ -154,6 +162,11 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
         add_fingerprint(workspace, program, seen_in(record, trace), p);
     if (gpu()) p["gpu"] = gpu()->name, p["driver"] = gpu()->driver;
     if (gpu()) p["compute_capability"] = gpu()->compute_capability;
+    const std::string used = trace ? gpu_of_kernels(trace->trace()) : "";
+    if (!used.empty() && used != p["gpu"]) {
+        p["gpu"] = used;
+        p.erase("compute_capability");  // it was of the first
+    }
     if (nvcc()) p["cuda"] = version_of(*nvcc());
     if (record.nsys) p["nsys"] = version_of(*nsys());
     if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
