@@ -22,7 +22,7 @@ run_live() {
     for broken in killed silent corrupt garbled; do
         mode whole nsys "$broken"
         expect 1 run ch05 --live
-        says 'of ch05_streams/buggy.cu'
+        says 'nsys could not look at ch05_streams/buggy.cu'
         check 'shows no number of an older run' test -z "$out"
     done
     mode whole nsys works
@@ -61,7 +61,7 @@ record() {
     for broken in killed silent corrupt garbled; do
         mode whole nsys "$broken"
         expect 1 record ch05/1
-        says "of $exercise/solution.cu"
+        says "nsys could not look at $exercise/solution.cu"
         check 'the old evidence is as it was' test "$(sums)" = "$before"
     done
     mode whole nsys works

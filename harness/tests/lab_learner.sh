@@ -80,7 +80,7 @@ check_live() {
     for name in killed silent corrupt garbled; do
         mode whole nsys "$name"
         expect 1 check ch05/1
-        says 'nsys made no'
+        says 'nsys could not look at'
         check 'the tool is to blame, not the learner' lacks "$out$err" 'not yet'
     done
     cp "$exercise/solution.cu" "$answer"
