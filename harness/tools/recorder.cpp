@@ -103,7 +103,7 @@ void run_nsys(const Program& program, const fs::path& binary, const fs::path& re
     if (!is_there && !program.recording.name.empty()) record.nsys->said = no_reports_line(outcome);
     if (!record.nsys->said.empty()) return;
     if (!is_there || outcome.timed_out || outcome.signal)
-        throw Error(fmt::format("nsys made no report of {} ({}). It said:\n{}", program.file.string(),
+        throw Error(fmt::format("nsys could not look at {} ({}). It said:\n{}", program.file.string(),
                                 describe(outcome, {.words = {nsys()->string()}, .limit = kToolLimit}),
                                 last_lines(outcome.out + outcome.err, 12)),
                     kFindingFailed);
