@@ -81,7 +81,6 @@ TEST_CASE("toml: a key that was not read is an error, in tables of a list too") 
 TEST_CASE("toml: a file that is not TOML is an error with file and line") {
     CHECK(fault_of([] { return read("a = 1\nb = = 2\n"); }).starts_with("file.toml:2: "));
     CHECK(fault_of([] { return read("a = 1\na = 2\n"); }).starts_with("file.toml:2: "));
-    CHECK(fault_of([] { return read("a = 1\nk\u00e9y = 2\n"); }).starts_with("file.toml:2: "));
     CHECK_THROWS_AS((void)TomlReader::parse_file("/nowhere/file.toml", "file.toml"), Error);
     CHECK(read("a = \"\u00e9\" # \u00e9").text("a") == "\u00e9");
 }
