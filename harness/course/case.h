@@ -23,7 +23,7 @@ namespace lab {
 inline constexpr std::size_t kFaulty = 0, kRight = 1;
 
 /// What is expected of one program's value divided by the other's, where both were recorded in one go.
-struct Quotient {
+struct Ratio {
     std::size_t divisor = kFaulty;
     Expectation expected;
 };
@@ -34,13 +34,13 @@ struct Finding {
     std::string recording;  ///< "" for the plain one
     Query query;
     std::array<std::optional<Expectation>, 2> expect;  ///< of the case's programs, if it asserts something
-    std::optional<Quotient> quotient;                  ///< in place of the two expectations
+    std::optional<Ratio> ratio;                        ///< in place of the two expectations
     double margin = 0;                                 ///< relative; above 0 for a ratio of measured times
     bool may_be_missing = false;                       ///< it is shown, and may have no value
     std::string where;                                 ///< "ch05_streams/case.toml:12"
 
     /// Does it demand anything, or is it only shown?
-    [[nodiscard]] bool asserted() const { return expect[0].has_value() || quotient.has_value(); }
+    [[nodiscard]] bool asserted() const { return expect[0].has_value() || ratio.has_value(); }
 };
 
 /// Points of a roofline. A row of the query is a point: name, FLOP, bytes and seconds.
@@ -97,8 +97,8 @@ struct Case {
     /// What the further recordings of its findings are for: "nvtx: the range steady".
     [[nodiscard]] std::vector<std::string> recordings_in_use() const;
 
-    /// "fixed / buggy >= 4", for a finding with a quotient.
-    [[nodiscard]] std::string text_of(const Quotient& quotient) const;
+    /// "fixed / buggy >= 4", for a finding with a ratio.
+    [[nodiscard]] std::string text_of(const Ratio& ratio) const;
 
     /// Does a finding compare the two programs?
     [[nodiscard]] bool compares() const;

@@ -81,10 +81,10 @@ Expectation read_expectation(TomlReader& toml, const std::string& key) {
 }
 
 /// "fixed_over_buggy" or "buggy_over_fixed", if the finding compares the two programs.
-std::optional<Quotient> read_quotient(TomlReader& block, const std::vector<std::string>& sides) {
+std::optional<Ratio> read_ratio(TomlReader& block, const std::vector<std::string>& sides) {
     for (std::size_t divisor = 0; sides.size() == 2 && divisor < 2; ++divisor) {
         const std::string key = fmt::format("{}_over_{}", sides[1 - divisor], sides[divisor]);
-        if (block.has(key)) return Quotient{divisor, read_expectation(block, key)};
+        if (block.has(key)) return Ratio{divisor, read_expectation(block, key)};
     }
     return std::nullopt;
 }
@@ -101,10 +101,10 @@ Finding read_finding(TomlReader& block, const Case& of, const std::string& shown
     if (shown.empty()) {
         const std::vector<std::string> sides = sides_of(of.kind);
         finding.margin = block.number_or("margin", 0);
-        finding.quotient = read_quotient(block, sides);
-        if (finding.quotient && finding.margin <= 0)
+        finding.ratio = read_ratio(block, sides);
+        if (finding.ratio && finding.margin <= 0)
             block.fail("a comparison of the two programs is of measured times, so it needs a 'margin'");
-        for (std::size_t side = 0; !finding.quotient && side < sides.size(); ++side)
+        for (std::size_t side = 0; !finding.ratio && side < sides.size(); ++side)
             finding.expect[side] = read_expectation(block, sides[side]);
     } else {
         finding.may_be_missing = block.flag_or("may_be_missing", false);
@@ -344,14 +344,14 @@ std::vector<std::string> Case::recordings_in_use() const {
     return lines;
 }
 
-std::string Case::text_of(const Quotient& quotient) const {
-    return fmt::format("{} / {} {}", programs[1 - quotient.divisor].name, programs[quotient.divisor].name,
-                       quotient.expected.text);
+std::string Case::text_of(const Ratio& ratio) const {
+    return fmt::format("{} / {} {}", programs[1 - ratio.divisor].name, programs[ratio.divisor].name,
+                       ratio.expected.text);
 }
 
 bool Case::compares() const {
     return std::any_of(findings.begin(), findings.end(),
-                       [](const Finding& f) { return f.quotient.has_value(); });
+                       [](const Finding& f) { return f.ratio.has_value(); });
 }
 
 std::vector<Program> Case::all_programs() const {

@@ -55,9 +55,8 @@ void judge_findings(const Case& of, const std::vector<Evidence>& evidence, const
         std::vector<std::string> measured;
         for (const Judged& side : row.sides) measured.push_back(side.measured.text());
         std::string text = join(measured, " | ");
-        if (row.quotient)
-            text +=
-                fmt::format(", {}: {}", of.text_of(*row.finding->quotient), row.quotient->measured.text());
+        if (row.ratio)
+            text += fmt::format(", {}: {}", of.text_of(*row.finding->ratio), row.ratio->measured.text());
         add({Claim::Kind::finding, of.id, row.finding->id, text, row.verdict, row.why(of.programs),
              !row.finding->asserted(), row.finding->where});
     }

@@ -26,18 +26,18 @@ void judge_value(Judged& judged, const Expectation& expected, const std::string&
             fmt::format("expected {}{}, found {}", expected.text, unit.empty() ? "" : " " + unit, found);
 }
 
-/// Judges the quotient of what both programs measured. A side that could not be measured decides.
-Judged judge_quotient(const Finding& finding, const Judged& faulty, const Judged& right) {
+/// Judges the ratio of what both programs measured. A side that could not be measured decides.
+Judged judge_ratio(const Finding& finding, const Judged& faulty, const Judged& right) {
     for (const Judged* side : {&faulty, &right})
         if (side->verdict != Verdict::pass) return missing(side->why, side->verdict);
-    const Quotient& quotient = *finding.quotient;
+    const Ratio& ratio = *finding.ratio;
     const auto number = [](const Judged& judged) { return std::get_if<double>(&*judged.measured.value); };
-    const double* const divisor = number(quotient.divisor == kFaulty ? faulty : right);
-    const double* const dividend = number(quotient.divisor == kFaulty ? right : faulty);
+    const double* const divisor = number(ratio.divisor == kFaulty ? faulty : right);
+    const double* const dividend = number(ratio.divisor == kFaulty ? right : faulty);
     if (!divisor || !dividend || *divisor == 0)
         return missing("there is nothing to divide by", Verdict::fail);
     Judged judged{{*dividend / *divisor, "", true}, Verdict::pass, ""};
-    judge_value(judged, quotient.expected, "", finding.margin);
+    judge_value(judged, ratio.expected, "", finding.margin);
     return judged;
 }
 
@@ -51,7 +51,7 @@ FindingRow row_of(const Finding& finding, std::vector<Judged> sides) {
 
 std::string FindingRow::why(const std::vector<Program>& programs) const {
     std::vector<std::string> sentences;
-    if (quotient && quotient->verdict != Verdict::pass) sentences.push_back(quotient->why);
+    if (ratio && ratio->verdict != Verdict::pass) sentences.push_back(ratio->why);
     for (std::size_t side = 0; side < sides.size(); ++side)
         if (!sides[side].why.empty())
             sentences.push_back(sides.size() > 1 ? programs[side].name + ": " + sides[side].why
@@ -88,9 +88,9 @@ std::vector<FindingRow> judge_case(const Case& of, const std::vector<Evidence>& 
         for (std::size_t side = 0; side < evidence.size(); ++side)
             sides.push_back(judge_finding(evidence[side], finding, side));
         FindingRow& row = rows.emplace_back(row_of(finding, std::move(sides)));
-        if (!row.finding->quotient) continue;
-        row.quotient = judge_quotient(*row.finding, row.sides[kFaulty], row.sides[kRight]);
-        row.verdict = std::max(row.verdict, row.quotient->verdict);
+        if (!row.finding->ratio) continue;
+        row.ratio = judge_ratio(*row.finding, row.sides[kFaulty], row.sides[kRight]);
+        row.verdict = std::max(row.verdict, row.ratio->verdict);
     }
     return rows;
 }
@@ -106,8 +106,8 @@ Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* fault
     Grade grade{{}, Verdict::pass};
     for (const Finding& finding : of.findings) {
         Judged judged = judge_finding(answer, finding, kRight);
-        if (finding.quotient)
-            judged = faulty ? judge_quotient(finding, judge_finding(*faulty, finding, kFaulty), judged)
+        if (finding.ratio)
+            judged = faulty ? judge_ratio(finding, judge_finding(*faulty, finding, kFaulty), judged)
                             : missing("the program it is compared with was not recorded beside it",
                                       Verdict::not_run);
         grade.rows.push_back(row_of(finding, {std::move(judged)}));

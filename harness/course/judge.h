@@ -21,7 +21,7 @@ struct Judged {
 struct FindingRow {
     const Finding* finding = nullptr;
     std::vector<Judged> sides;
-    std::optional<Judged> quotient;  ///< of a finding that compares the two
+    std::optional<Judged> ratio;  ///< of a finding that compares the two
     Verdict verdict = Verdict::not_run;
 
     /// What is wrong, for every verdict but pass: a sentence for each side at fault.

@@ -14,8 +14,6 @@ namespace lab {
 
 namespace {
 
-constexpr int64_t kKernelWaitLimit_ns = 30'000;
-
 template <class Work, class Wanted>
 Intervals intervals_of(const std::vector<Work>& work, const Wanted& wanted) {
     Intervals intervals;

@@ -54,9 +54,11 @@ struct ApiUse {
     std::map<int64_t, int64_t> failures;  ///< what the failed ones returned, and how many of them
 };
 
+/// Below this a gap between two pieces of GPU work is the cost of one launch after another.
+constexpr int64_t kKernelWaitLimit_ns = 30'000;
+
 /// Why the GPU had nothing to do, ns. A gap is `host_wait` if the call that launched the work after it came
-/// after the work before it had ended; else `kernel_wait` if it is shorter than 30 µs, the cost of one launch
-/// after another; else `other`.
+/// after the work before it had ended; else `kernel_wait` if it is shorter than that limit; else `other`.
 struct IdleByCause {
     int64_t host_wait_ns = 0, kernel_wait_ns = 0, other_ns = 0;
 };

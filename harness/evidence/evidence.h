@@ -18,8 +18,8 @@ namespace lab {
 /// The tools of compute-sanitizer, as its --tool takes them.
 inline constexpr std::array kSanitizerTools{"memcheck", "racecheck", "initcheck", "synccheck"};
 
-/// Where evidence is from: gpu, driver, cuda, nsys, ncu, compute-sanitizer (versions), date (UTC), command,
-/// program, fingerprint.
+/// Where evidence is from: gpu, compute_capability, driver, cuda, nsys, ncu, compute-sanitizer (versions),
+/// date (UTC), command, program, recording, fingerprint, silent (see tools/fingerprint.h).
 using Provenance = std::map<std::string, std::string>;
 
 /// What it says under this key; "" if it says nothing.

@@ -97,7 +97,7 @@ std::span<const T> shown(const std::vector<T>& all) {
 
 void print_breakdown(const Analysis& a) {
     Table table = table_of({"", "time", "of the span"}, 1);
-    const auto row = [&](const char* what, int64_t ns) {
+    const auto row = [&](const std::string& what, int64_t ns) {
         table.add({what, time_text(ns), percent(ns, a.span_ns)});
     };
     row("span, first GPU work to last", a.span_ns);
@@ -105,7 +105,8 @@ void print_breakdown(const Analysis& a) {
     row("copy only: no kernel, but a copy or set", a.copy_only_ns);
     row("idle: nothing runs", a.gpu_idle_ns);
     row("  launch call began in the gap", a.idle.host_wait_ns);
-    row("  launch call began before, under 30 µs", a.idle.kernel_wait_ns);
+    row(fmt::format("  launch call began before, under {} µs", kKernelWaitLimit_ns / 1000),
+        a.idle.kernel_wait_ns);
     row("  other", a.idle.other_ns);
     fmt::print("{}\n", table.text());
     if (a.h2d_ns > 0)

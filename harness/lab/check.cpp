@@ -91,7 +91,7 @@ int not_run_here(const Exercise& exercise, const std::string& what_was_done, con
     for (const Finding& f : exercise.of.findings)
         if (f.asserted())
             fmt::print("  - {}: {}{}\n", f.says, expected_of_answer(exercise.of, f),
-                       f.unit.empty() || f.quotient ? "" : " " + f.unit);
+                       f.unit.empty() || f.ratio ? "" : " " + f.unit);
     const Course& course = exercise.course;
     const Program& starter = exercise.of.programs[0];
     if (course.has_evidence_of(starter))  // a draft has none

@@ -41,7 +41,7 @@ Table table_of(const Case& of, const std::vector<FindingRow>& rows, const std::v
 /// What is expected of the case's programs: "== 1  |  == 4", "fixed / buggy >= 4" or "shown, not asserted";
 /// or of the right one alone.
 std::string expected_of(const Case& of, const Finding& finding, bool right_alone) {
-    if (finding.quotient) return of.text_of(*finding.quotient);
+    if (finding.ratio) return of.text_of(*finding.ratio);
     if (!finding.asserted()) return "shown, not asserted";
     const std::string right = (finding.expect[1] ? finding.expect[1] : finding.expect[0])->text;
     return right_alone || of.programs.size() == 1 ? right : finding.expect[0]->text + "  |  " + right;
@@ -54,7 +54,7 @@ std::string mark_of(const FindingRow& row) {
 
 std::string asserted_in_markdown(const Case& of, const FindingRow& row) {
     const Finding& f = *row.finding;
-    if (f.quotient) return fmt::format("`{}`: {}", of.text_of(*f.quotient), row.quotient->measured.text());
+    if (f.ratio) return fmt::format("`{}`: {}", of.text_of(*f.ratio), row.ratio->measured.text());
     if (!f.asserted()) return "shown only";
     return f.expect[1] ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text)
                        : fmt::format("`{}`", f.expect[0]->text);
@@ -97,7 +97,7 @@ std::string grade_text(const Case& of, const Grade& grade) {
     for (const FindingRow& row : grade.rows) {
         const Finding& f = *row.finding;
         const Judged& found = row.sides[0];
-        table.add({of.said_by(f), expected_of_answer(of, f), found.measured.text_in(f.quotient ? "" : f.unit),
+        table.add({of.said_by(f), expected_of_answer(of, f), found.measured.text_in(f.ratio ? "" : f.unit),
                    f.asserted() ? verdict_mark(row.verdict) : ""});
         const bool in_table = found.verdict == Verdict::fail && found.measured.value.has_value();
         if (!f.asserted() || found.verdict == Verdict::pass || in_table) continue;
@@ -132,11 +132,11 @@ Json findings_json(const Case& of, const std::vector<FindingRow>& rows) {
                 expect[of.programs[side].name] = text_or_null(finding.expect[side]);
             }
         }
-        if (row.quotient) {
-            const std::size_t over = finding.quotient->divisor;
+        if (row.ratio) {
+            const std::size_t over = finding.ratio->divisor;
             const std::string name = of.programs[1 - over].name + "_over_" + of.programs[over].name;
-            item[name] = value_json(row.quotient->measured);
-            expect = {{name, finding.quotient->expected.text}};
+            item[name] = value_json(row.ratio->measured);
+            expect = {{name, finding.ratio->expected.text}};
         }
         item["expect"] = std::move(expect);
         item["verdict"] = to_string(row.verdict);

@@ -120,9 +120,9 @@ TEST_CASE("case: what two programs measured may be compared, with a margin") {
     const MadeCourse made;
     made.replace(kCase, "buggy = \"== 1\"\nfixed = \"== 2\"", "fixed_over_buggy = \">= 2\"\nmargin = 0.1");
     const Case pair = made.read().pair;
-    REQUIRE(pair.findings[1].quotient);
+    REQUIRE(pair.findings[1].ratio);
     CHECK(pair.compares());
-    CHECK(pair.text_of(*pair.findings[1].quotient) == "fixed / buggy >= 2");
+    CHECK(pair.text_of(*pair.findings[1].ratio) == "fixed / buggy >= 2");
     fails(kCase, 10, "buggy = \"== 1\"\nfixed = \"== 2\"", "buggy_over_fixed = \">= 2\"",
           "it needs a 'margin'");
     fails(kCase, 16, "buggy = \"== 1\"", "buggy_over_fixed = \">= 2\"\nmargin = 1",

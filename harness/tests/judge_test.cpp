@@ -104,19 +104,19 @@ TEST_CASE("judge: both halves of a finding are judged, each program by its own e
     CHECK(neither.why(both.programs) == "buggy: expected == 1, found 4; fixed: expected == 4, found 1");
 }
 
-TEST_CASE("judge: two programs compared, with a margin around the quotient") {
-    const auto quotient = [](const std::string& expected, const MadeRun& buggy, const MadeRun& fixed) {
+TEST_CASE("judge: two programs compared, with a margin around the ratio") {
+    const auto ratio = [](const std::string& expected, const MadeRun& buggy, const MadeRun& fixed) {
         Finding finding = asks(kKernels, "== 0", "== 0", 0.1);
         finding.expect = {};
-        finding.quotient = Quotient{kFaulty, Expectation::parse(expected)};
-        return *judged(pair({finding}), buggy, fixed)[0].quotient;
+        finding.ratio = Ratio{kFaulty, Expectation::parse(expected)};
+        return *judged(pair({finding}), buggy, fixed)[0].ratio;
     };
     const MadeRun none{.kernels = 0}, one{}, four{.kernels = 4};
-    CHECK(quotient(">= 3", one, four).verdict == Verdict::pass);
-    CHECK(quotient(">= 3", one, four).measured.text() == "4");
-    CHECK(quotient(">= 4.2", one, four).verdict == Verdict::inconclusive);
-    CHECK(quotient(">= 3", four, one).why == "expected >= 3, found 0.25");
-    CHECK(quotient(">= 3", none, four).why == "there is nothing to divide by");
+    CHECK(ratio(">= 3", one, four).verdict == Verdict::pass);
+    CHECK(ratio(">= 3", one, four).measured.text() == "4");
+    CHECK(ratio(">= 4.2", one, four).verdict == Verdict::inconclusive);
+    CHECK(ratio(">= 3", four, one).why == "expected >= 3, found 0.25");
+    CHECK(ratio(">= 3", none, four).why == "there is nothing to divide by");
 }
 
 TEST_CASE("judge: a capture that is not whole proves nothing about the trace") {
@@ -159,7 +159,7 @@ TEST_CASE("judge: an answer is graded by what is expected of the right program")
     Finding compared = asks(kKernels, "== 0", "== 0", 0.1);
     compared.id = "faster";
     compared.expect = {};
-    compared.quotient = Quotient{kFaulty, Expectation::parse(">= 3")};
+    compared.ratio = Ratio{kFaulty, Expectation::parse(">= 3")};
     const Case both = pair({asks(kKernels, "== 1", "== 4"), compared, shows(kNull)});
     const Evidence one = run({}), four = run({.kernels = 4});
     CHECK(grade_answer(both, four, &one).verdict == Verdict::pass);  // what is shown does not count

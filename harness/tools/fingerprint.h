@@ -26,7 +26,7 @@ namespace lab {
 [[nodiscard]] std::string silent_messages(const std::vector<std::string>& tokens, const std::string& seen);
 
 /// 16 hex digits that stand for the tokens, without these messages, and for `build`: the flags, the arguments
-/// and the tools' options.
+/// and the case's options for tools. What lab asks of every run (nsys_command) is not in it.
 [[nodiscard]] std::string fingerprint(const std::vector<std::string>& tokens, const std::string& build,
                                       const std::string& silent = "");
 
