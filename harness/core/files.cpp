@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +34,8 @@ void make_folders_above(const fs::path& path) {
 fs::path scratch_beside(const fs::path& path) {
     // In containers that share a folder, processes have the same ids.
     static const unsigned drawn = std::random_device{}() % 1'000'000;
-    return path.string() + fmt::format(".{}{:06}.part", ::getpid(), drawn);
+    static std::atomic<unsigned> made{0};
+    return path.string() + fmt::format(".{}{:06}.{}.part", ::getpid(), drawn, made++);
 }
 
 std::string read_file(const fs::path& path) {

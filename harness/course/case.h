@@ -22,7 +22,7 @@ namespace lab {
 /// The programs of a case by index: buggy and fixed, or starter and solution. A single program is the first.
 inline constexpr std::size_t kFaulty = 0, kRight = 1;
 
-/// What is expected of one program's value divided by the other's, where both were recorded in one go.
+/// What is expected of one program's value divided by the other's, both recorded on the same machine.
 struct Ratio {
     std::size_t divisor = kFaulty;
     Expectation expected;

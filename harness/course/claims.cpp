@@ -62,14 +62,24 @@ void judge_findings(const Case& of, const std::vector<Evidence>& evidence, const
     }
 }
 
+/// A finding whose tool did not run neither passes nor fails a program. `ids`: the findings that matter.
+void expect_all_run(const Grade& grade, const std::vector<std::string>& ids) {
+    for (const FindingRow& row : grade.rows)
+        if (row.verdict == Verdict::not_run && std::count(ids.begin(), ids.end(), row.finding->id))
+            throw Error(row.finding->id + " was not run", kNothingCouldRun);
+}
+
 void judge_starter(const Case& of, const Evidence& starter, const AddClaim& add) {
-    const std::vector<std::string> failed = grade_answer(of, starter, &starter).not_passed();
-    const std::set<std::string> found(failed.begin(), failed.end());
-    const std::set<std::string> stated(of.starter_fails.begin(), of.starter_fails.end());
-    add_judged(add,
-               not_judged(Claim::Kind::starter, of.programs[kFaulty].file.string(),
-                          "fails " + join(of.starter_fails, ", ")),
-               found == stated, "it fails " + join(failed, ", "));
+    const Claim about = not_judged(Claim::Kind::starter, of.programs[kFaulty].file.string(),
+                                   "fails " + join(of.starter_fails, ", "));
+    attempt(about, add, [&] {
+        const Grade grade = grade_answer(of, starter, &starter);
+        const std::vector<std::string> failed = grade.not_passed();
+        expect_all_run(grade, failed);
+        const std::set found(failed.begin(), failed.end());
+        add_judged(add, about, found == std::set(of.starter_fails.begin(), of.starter_fails.end()),
+                   "it fails " + join(failed, ", "));
+    });
 }
 
 /// The findings that were to reject a wrong answer, and did not.
@@ -151,7 +161,9 @@ void judge_answers(const Chapter& chapter, const EvidenceOf& evidence_of, const 
 
 void check_structure(const Course& course, const Chapter& chapter, const AddClaim& add) {
     for (const Case* each : chapter.cases()) {
-        if (each->programs.size() > 1) check_diff(course, *each, add);
+        if (each->programs.size() > 1)
+            attempt(not_judged(Claim::Kind::structure, each->id, "small difference"), add,
+                    [&] { check_diff(course, *each, add); });
         check_files(course, *each, add);
     }
     const Case* const roofs = chapter.measures_roofs();
@@ -182,7 +194,9 @@ void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim&
         attempt(about, add, [&] {
             const Evidence answer = evidence_of(of, wrong.program);
             if (of.compares() && !starter) starter = evidence_of(of, of.programs[kFaulty]);
-            const auto missed = missed_by(wrong, grade_answer(of, answer, starter ? &*starter : nullptr));
+            const Grade grade = grade_answer(of, answer, starter ? &*starter : nullptr);
+            expect_all_run(grade, wrong.fails);
+            const auto missed = missed_by(wrong, grade);
             add_judged(add, about, missed.empty(), "these did not reject it: " + join(missed, ", "));
         });
     }

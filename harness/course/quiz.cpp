@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
 

@@ -116,7 +116,7 @@ Needs needs_of_sql(const std::string& sql) {
         needs.narrows |= is_one_of({"kernels", "copies", "sets", "graph_runs", "api_calls", "syncs",
                                     "graph_launches", "gpu_metrics"});
         needs.trace |= needs.narrows || name.starts_with("cupti_") || name.starts_with("target_info_") ||
-                       is_one_of({"ranges", "nvtx_events"});
+                       name.starts_with("all_") || is_one_of({"ranges", "nvtx_events"});
         needs.nsys |= needs.trace || name == "nsys_run";
         needs.gpu_samples |= name == "gpu_metrics";
         needs.counters |= name == "ncu_metrics";

@@ -136,7 +136,7 @@ void print_as_json(const Course::Chosen& chosen, const Found& found, const std::
                    const std::optional<RooflineEvidence>& roofline) {
     const CaseEvidence& evidence = *found.evidence;
     nlohmann::ordered_json json{{"chapter", chosen.chapter.id}};
-    if (chosen.part) json["exercise"] = chosen.part->name;
+    if (chosen.part && chosen.part->kind == CaseKind::exercise) json["exercise"] = chosen.part->name;
     json["source"] = evidence.live ? "live" : "recorded";
     const std::string gpu_name = value_of(evidence.sides[0].provenance(), "gpu");
     json["gpu"] = gpu_name.empty() ? "unknown" : gpu_name;

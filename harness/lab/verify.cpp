@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "core/parallel.h"
-#include "core/terminal.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
 #include "course/claims.h"
@@ -38,18 +37,17 @@ Claim judge_sanitizer(const Course& course, const SanitizerRun& wanted, const An
     Claim claim = wanted.claim;
     claim.why = "compute-sanitizer is not here";
     if (!compute_sanitizer()) return claim;
-    claim.verdict = Verdict::fail;
     try {
         const SanitizerOutput output =
             run_sanitizer(wanted.tool, build_program(course, wanted.program, announce),
                           wanted.program.check_arguments, announce);
         const bool clean = output.errors == 0 && output.reports.empty();
-        const std::string first = output.reports.empty() ? "?" : output.reports[0].kind;
-        if (clean != wanted.must_report) claim.verdict = Verdict::pass;
-        claim.why =
-            clean ? "it reports nothing" : fmt::format("{} errors, the first: {}", output.errors, first);
-        if (claim.verdict == Verdict::pass) claim.why.clear();
+        claim.verdict = clean != wanted.must_report ? Verdict::pass : Verdict::fail;
+        claim.why = claim.verdict == Verdict::pass ? ""
+                    : clean                        ? "it reports nothing"
+                                                   : fmt::format("it has {} errors", output.errors);
     } catch (const Error& problem) {
+        claim.verdict = problem.exit_code == kNothingCouldRun ? Verdict::not_run : Verdict::fail;
         claim.why = problem.what();
     }
     return claim;
@@ -94,7 +92,7 @@ int sum_up(const Claims& claims, const std::string& label) {
     const auto passed = count(Verdict::pass), not_run = count(Verdict::not_run);
     const auto failed = static_cast<std::ptrdiff_t>(claims.size()) - passed - not_run;
     fmt::print("\n{}\n{} passed, {} failed, {} not run\n", label, passed, failed, not_run);
-    if (passed + failed == 0) throw Error("there was nothing to verify", kFindingFailed);
+    if (claims.empty()) throw Error("there was nothing to verify", kFindingFailed);
     return failed > 0 ? kFindingFailed : not_run > 0 ? kNothingCouldRun : kFine;
 }
 

@@ -111,6 +111,18 @@ TEST_CASE("claims: a wrong answer that is not rejected for its reason is a faile
     CHECK(made.not_passed().empty());
 }
 
+TEST_CASE("claims: what a tool that did not run was to show neither fails a starter nor rejects an answer") {
+    const Recorded made;
+    made.replace(kCut, "SELECT COUNT(*) FROM kernels", "SELECT SUM(value) FROM NCU_METRICS");
+    made.record_all();
+    std::map<Verdict, int> of_answers;
+    for (const Claim& claim : made.claims())
+        if (claim.kind == Claim::Kind::starter || claim.kind == Claim::Kind::rejected)
+            ++of_answers[claim.verdict];
+    CHECK(of_answers[Verdict::not_run] == 2);  // the starter, and the answer that fails by this finding
+    CHECK(of_answers[Verdict::pass] == 1);
+}
+
 TEST_CASE("claims: a patch that does not apply fails with its file and line, recorded or not") {
     const Recorded made;
     made.replace(kLost, "-int kernels = 1;", "-int kernels = 5;");

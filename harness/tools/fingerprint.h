@@ -1,9 +1,10 @@
 // Does evidence still describe today's program? A hash of everything that the tools can see of a program.
 //
-// Comments and layout are left out, since no tool sees them. So are messages that the recorded run did not
-// print. A message is a text in quotes with a space in it, so it names no option, file or range, and with no
-// code in it: no asm, no ; and no {. The run did not print it if no piece of it is in the output of the
-// program or of a tool. Nothing else has changed, so a reworded message would not be printed either.
+// Comments and layout are left out: all that a tool sees of them is the numbers of lines. So are messages
+// that the recorded run did not print. A message is a text in quotes with a space in it, so it names no
+// option, file or range, and with no code in it: no asm, no ; and no {. The run did not print it if no piece
+// of it is in the output of the program or of a tool. Nothing else has changed, so a reworded message would
+// not be printed either.
 #pragma once
 
 #include <filesystem>

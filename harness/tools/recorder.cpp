@@ -229,6 +229,8 @@ SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
     const Outcome outcome = announced(command, announce);
     if (outcome.timed_out)
         throw Error(fmt::format("compute-sanitizer {}", describe(outcome, command)), kFindingFailed);
+    if (outcome.exit_code == kNothingCouldRun)
+        throw Error("the program found no GPU that suits it, or too little free memory", kNothingCouldRun);
     return parse_sanitizer_output(outcome.out + outcome.err);
 }
 

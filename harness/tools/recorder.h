@@ -25,7 +25,7 @@ namespace lab {
                                                       const std::filesystem::path& report,
                                                       const std::filesystem::path& to);
 
-/// Exports a report as SQLite next to it; an Error if nsys is not there or fails.
+/// Exports a report as SQLite to a file; an Error if nsys is not there or fails.
 [[nodiscard]] std::filesystem::path export_report(const std::filesystem::path& report,
                                                   const std::filesystem::path& to, const Announce& announce);
 
