@@ -1,7 +1,6 @@
 // The whole course as it lies on disk.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 

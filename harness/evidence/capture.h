@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "evidence/database.h"
 #include "evidence/launches.h"

@@ -42,10 +42,11 @@ Claim judge_sanitizer(const Course& course, const SanitizerRun& wanted, const An
             run_sanitizer(wanted.tool, build_program(course, wanted.program, announce),
                           wanted.program.check_arguments, announce);
         const bool clean = output.errors == 0 && output.reports.empty();
+        const std::string first = output.reports.empty() ? "?" : output.reports[0].kind;
         claim.verdict = clean != wanted.must_report ? Verdict::pass : Verdict::fail;
         claim.why = claim.verdict == Verdict::pass ? ""
                     : clean                        ? "it reports nothing"
-                                                   : fmt::format("it has {} errors", output.errors);
+                            : fmt::format("{} errors, the first: {}", output.errors, first);
     } catch (const Error& problem) {
         claim.verdict = problem.exit_code == kNothingCouldRun ? Verdict::not_run : Verdict::fail;
         claim.why = problem.what();

@@ -3,7 +3,6 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "core/text.h"

@@ -1,7 +1,6 @@
 // Reads what compute-sanitizer prints.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
