@@ -44,9 +44,7 @@ void attempt(Claim about, const AddClaim& add, const std::function<void()>& step
 
 /// A range that no run has would leave pictures empty, even where no finding is narrowed to it.
 void check_range(const Case& of, const Evidence& evidence) {
-    if (!of.range || !evidence.has_trace()) return;
-    const std::vector<Range>& ranges = evidence.trace().ranges;
-    if (std::none_of(ranges.begin(), ranges.end(), [&](const Range& r) { return r.name == *of.range; }))
+    if (of.range && evidence.has_trace() && !has_range(evidence.trace(), *of.range))
         throw Error(of.range_where + ": " + no_such_range(evidence.trace(), *of.range), kFindingFailed);
 }
 

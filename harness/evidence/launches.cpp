@@ -154,6 +154,11 @@ RangeSelection Launches::select(const std::string& name) const {
     return selection;
 }
 
+bool has_range(const Trace& trace, const std::string& name) {
+    return std::any_of(trace.ranges.begin(), trace.ranges.end(),
+                       [&](const Range& range) { return range.name == name; });
+}
+
 std::string no_such_range(const Trace& trace, const std::string& name) {
     constexpr std::size_t kMostNames = 12;
     std::vector<std::string> names;

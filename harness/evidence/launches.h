@@ -104,6 +104,9 @@ class Launches {
     std::vector<Launched> launched_;  ///< by call
 };
 
+/// Was an NVTX range of this name captured?
+[[nodiscard]] bool has_range(const Trace& trace, const std::string& name);
+
 /// "the capture has no NVTX range 'x'; it has 'a', 'b'"
 [[nodiscard]] std::string no_such_range(const Trace& trace, const std::string& name);
 

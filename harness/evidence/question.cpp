@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "evidence/analysis.h"
+#include "evidence/launches.h"
 #include "evidence/schema.h"
 
 namespace lab {
@@ -74,11 +75,6 @@ std::string tool_not_run(const Evidence& evidence, const Query& query) {
         for (const std::string& tool : query.sanitizers)
             if (!evidence.was_run(tool)) return fmt::format("compute-sanitizer's {} did not run on", tool);
     return "";
-}
-
-bool has_range(const Trace& trace, const std::string& name) {
-    return std::any_of(trace.ranges.begin(), trace.ranges.end(),
-                       [&](const Range& range) { return range.name == name; });
 }
 
 Measured measure_sql(const Evidence& evidence, const Query& query) {
