@@ -90,6 +90,7 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         jacobi_step<<<1, block>>>(device_plate.get(), device_next.get(), 0);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
 

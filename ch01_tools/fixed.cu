@@ -98,8 +98,10 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         jacobi_step<<<1, block>>>(device_plate.get(), device_next.get(), 0);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaMemset(device_sum.get(), 0, sizeof(double)));
         add_changes<<<kBlocks, kThreads>>>(device_plate.get(), device_next.get(), 0, device_sum.get());
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
 
@@ -117,6 +119,7 @@ int main(int argc, char** argv) {
                 CUDA_CHECK(cudaMemset(device_sum.get(), 0, sizeof(sum)));
                 add_changes<<<kBlocks, kThreads>>>(device_plate.get(), device_next.get(), points,
                                                    device_sum.get());
+                CUDA_CHECK(cudaGetLastError());
                 CUDA_CHECK(cudaMemcpy(&sum, device_sum.get(), sizeof(sum), cudaMemcpyDeviceToHost));
                 residual = std::sqrt(sum / points);
             }

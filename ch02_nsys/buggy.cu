@@ -74,7 +74,9 @@ int main(int argc, char** argv) {
     const auto start = std::chrono::steady_clock::now();
     CUDA_CHECK(cudaMemcpy(device_x.get(), x.get(), bytes, cudaMemcpyHostToDevice));
     partial_reduce<<<kBlocks, kThreads>>>(device_x.get(), count, partial.get());
+    CUDA_CHECK(cudaGetLastError());
     single_thread_sum<<<1, 1>>>(partial.get(), sum.get());
+    CUDA_CHECK(cudaGetLastError());
     divide_by<<<kBlocks, kThreads>>>(device_x.get(), count, sum.get());
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaMemcpy(x.get(), device_x.get(), bytes, cudaMemcpyDeviceToHost));

@@ -77,7 +77,9 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaMemcpy(device_x.get(), x.get(), bytes, cudaMemcpyHostToDevice));
         CUDA_CHECK(cudaMemcpy(x.get(), device_x.get(), bytes, cudaMemcpyDeviceToHost));
         partial_reduce<<<kBlocks, kThreads>>>(device_x.get(), count, partial.get());
+        CUDA_CHECK(cudaGetLastError());
         single_thread_sum<<<1, 1>>>(partial.get(), sum.get());
+        CUDA_CHECK(cudaGetLastError());
         divide_by<<<kBlocks, kThreads>>>(device_x.get(), count, sum.get());
         CUDA_CHECK(cudaGetLastError());
         // Nothing of this may pass for an answer: four bytes of 0xFF are a NaN.
@@ -95,7 +97,9 @@ int main(int argc, char** argv) {
         {
             nvtx3::scoped_range range{"kernels"};
             partial_reduce<<<kBlocks, kThreads>>>(device_x.get(), count, partial.get());
+            CUDA_CHECK(cudaGetLastError());
             single_thread_sum<<<1, 1>>>(partial.get(), sum.get());
+            CUDA_CHECK(cudaGetLastError());
             divide_by<<<kBlocks, kThreads>>>(device_x.get(), count, sum.get());
             CUDA_CHECK(cudaGetLastError());
         }

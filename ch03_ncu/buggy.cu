@@ -81,12 +81,14 @@ int main(int argc, char** argv) {
 
     const auto add = [&](size_t count) {
         vecadd<<<blocks_for(count, kThreads * kPerThread), kThreads>>>(a.get(), b.get(), c.get(), count);
+        CUDA_CHECK(cudaGetLastError());
     };
     const size_t quads = large * sizeof(Number) / sizeof(float4);
     const auto measure_roof = [&] {
         triad<<<blocks_for(quads, kThreads), kThreads>>>(reinterpret_cast<const float4*>(a.get()),
                                                          reinterpret_cast<const float4*>(b.get()),
                                                          reinterpret_cast<float4*>(c.get()), quads);
+        CUDA_CHECK(cudaGetLastError());
     };
     const auto wrong_sums = [&](size_t count) {
         CUDA_CHECK(cudaMemcpy(host.data(), c.get(), count * sizeof(Number), cudaMemcpyDeviceToHost));
@@ -124,7 +126,6 @@ int main(int argc, char** argv) {
         for (int launch = 0; launch < kLargeLaunches; ++launch) add(large);
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    CUDA_CHECK(cudaGetLastError());
     const size_t wrong_large = wrong_sums(large);
 
     const double expected = double{Random(31).next()} + Random(32).next();

@@ -88,8 +88,11 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         partial_reduce<<<kBlocks, kThreads>>>(device_x.get(), 0, partial.get());
+        CUDA_CHECK(cudaGetLastError());
         single_thread_sum<<<1, 1>>>(partial.get(), device_sums.get());
+        CUDA_CHECK(cudaGetLastError());
         divide_by<<<kBlocks, kThreads>>>(device_x.get(), 0, 1);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
 
@@ -104,7 +107,9 @@ int main(int argc, char** argv) {
                                        streams[part]));
             for (int repetition = 0; repetition < repetitions; ++repetition) {
                 partial_reduce<<<kBlocks, kThreads, 0, streams[part]>>>(part_x, length, part_partial);
+                CUDA_CHECK(cudaGetLastError());
                 single_thread_sum<<<1, 1, 0, streams[part]>>>(part_partial, &device_sums[part]);
+                CUDA_CHECK(cudaGetLastError());
             }
             CUDA_CHECK(cudaMemcpyAsync(&sums[part], &device_sums[part], sizeof(float), cudaMemcpyDeviceToHost,
                                        streams[part]));
@@ -116,12 +121,12 @@ int main(int argc, char** argv) {
             const size_t begin = first(part), length = first(part + 1) - begin;
             divide_by<<<kBlocks, kThreads, 0, streams[part]>>>(device_x.get() + begin, length,
                                                                static_cast<float>(total));
+            CUDA_CHECK(cudaGetLastError());
             CUDA_CHECK(cudaMemcpyAsync(&x[begin], device_x.get() + begin, length * sizeof(float),
                                        cudaMemcpyDeviceToHost, streams[part]));
         }
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    CUDA_CHECK(cudaGetLastError());
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
 
     double found_total = 0;

@@ -60,9 +60,10 @@ void queue_ticks(const Rings& rings) {
             float *const water = &rings.water[ring * cells], *const next = &rings.next[ring * cells];
             const float* const outside = &rings.outside[ring * cells];
             flow<<<blocks, threads, 0, rings.streams[ring]>>>(water, next, outside, cells);
+            CUDA_CHECK(cudaGetLastError());
             flow<<<blocks, threads, 0, rings.streams[ring]>>>(next, water, outside, cells);
+            CUDA_CHECK(cudaGetLastError());
         }
-    CUDA_CHECK(cudaGetLastError());
     for (const cudaStream_t stream : rings.streams) {
         CUDA_CHECK(cudaEventRecord(rings.event, stream));
         CUDA_CHECK(cudaStreamWaitEvent(first, rings.event));
@@ -115,7 +116,8 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaMemcpy(rings.water.get(), water.data(), bytes, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(rings.outside.get(), outside.data(), bytes, cudaMemcpyHostToDevice));
     flow<<<1, 1, 0, stream>>>(nullptr, nullptr, nullptr, 0);  // loads the kernel, and does nothing
-    CUDA_CHECK(cudaDeviceSynchronize());                      // the copies are not in these streams
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaDeviceSynchronize());  // the copies are not in these streams
 
     const GraphExec graph = record_step(rings);
     {

@@ -114,7 +114,9 @@ class Layer {
         const size_t count = size_t{1} * rows_ * columns_;
         multiply(offered_[chosen_]);
         add_bias<<<kBlocks, kThreads>>>(d_, count, bias_, columns_);
+        CUDA_CHECK(cudaGetLastError());
         relu<<<kBlocks, kThreads>>>(d_, count);
+        CUDA_CHECK(cudaGetLastError());
     }
 
   private:
@@ -191,7 +193,6 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"layers"};
         ms = ms_of_each(layers, [&](size_t) { layer.run(); });
     }
-    CUDA_CHECK(cudaGetLastError());
     std::nth_element(ms.begin(), ms.begin() + layers / 2, ms.end());
 
     const dim3 grid((columns + kTile - 1) / kTile, (rows + kTile - 1) / kTile);

@@ -207,7 +207,6 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"layers"};
         ms = ms_of_each(layers, [&](size_t) { layer.run(); });
     }
-    CUDA_CHECK(cudaGetLastError());
     std::nth_element(ms.begin(), ms.begin() + layers / 2, ms.end());
 
     const dim3 grid((columns + kTile - 1) / kTile, (rows + kTile - 1) / kTile);

@@ -18,10 +18,14 @@
 #endif
 
 struct GraphDestroy {
-    void operator()(cudaGraph_t graph) const { CUDA_CHECK(cudaGraphDestroy(graph)); }
+    void operator()(cudaGraph_t graph) const noexcept {
+        report_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    }
 };
 struct GraphExecDestroy {
-    void operator()(cudaGraphExec_t exec) const { CUDA_CHECK(cudaGraphExecDestroy(exec)); }
+    void operator()(cudaGraphExec_t exec) const noexcept {
+        report_cuda(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
+    }
 };
 
 /// What shall be done, in which order: nodes and edges. It cannot be launched.
@@ -65,7 +69,7 @@ inline cudaGraphNode_t add_node(cudaGraph_t graph, const std::vector<cudaGraphNo
 }
 
 /// A value that kernels of `graph` can set (cudaGraphSetConditional) and that a conditional node reads. It is
-/// `value` again at every launch of the graph; without the flag it would be whatever was left.
+/// `value` again at every launch of the graph; without the flag its value there would be undefined.
 [[nodiscard]] inline cudaGraphConditionalHandle make_condition(cudaGraph_t graph, unsigned value) {
     cudaGraphConditionalHandle condition = 0;
     CUDA_CHECK(cudaGraphConditionalHandleCreate(&condition, graph, value, cudaGraphCondAssignDefault));

@@ -51,7 +51,6 @@ Roof launch_roof(const std::string& name, int launches, int repeats,
         CUDA_CHECK(cudaDeviceSynchronize());
         s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / launches;
     }
-    CUDA_CHECK(cudaGetLastError());
     std::nth_element(seconds.begin() + 1, seconds.begin() + 1 + repeats / 2,
                      seconds.end());  // not the warm-up
     return {name, "s", seconds[1 + repeats / 2], NAN, NAN, std::to_string(launches) + " empty kernels"};
@@ -67,7 +66,10 @@ void launch_roofs(int launches, int repeats, std::vector<Roof>& roofs) {
     cudaEvent_t event = nullptr;
     CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     const auto launch_in = [&](int chains) {
-        for (int i = 0; i < launches; ++i) empty<<<1, 1, 0, streams[i % chains]>>>();
+        for (int i = 0; i < launches; ++i) {
+            empty<<<1, 1, 0, streams[i % chains]>>>();
+            CUDA_CHECK(cudaGetLastError());
+        }
     };
     roofs.push_back(launch_roof("launch, stream", launches, repeats, [&] { launch_in(1); }));
     for (const int chains : {1, kMostChains}) {

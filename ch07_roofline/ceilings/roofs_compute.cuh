@@ -72,7 +72,10 @@ Roof fma_roof(const std::string& name, double fma_per_clock, int microseconds, i
     const int steps = 32 * std::max(1, static_cast<int>(microseconds * 1e-6 * rate / flop_a_step / 32));
     const double flop = flop_a_step * steps;
     const auto sums = device_array<T>(threads);
-    const auto work = [&] { fma_chains<T><<<blocks, kThreads>>>(sums.get(), T(-1), T(1), steps); };
+    const auto work = [&] {
+        fma_chains<T><<<blocks, kThreads>>>(sums.get(), T(-1), T(1), steps);
+        CUDA_CHECK(cudaGetLastError());
+    };
     const Measured taken = measure(name, {repeats, soak_ms}, work);
     CUDA_CHECK(cudaMemset(sums.get(), 0xFF, threads * sizeof(T)));  // not a number
     {
@@ -186,7 +189,9 @@ void tensor_roofs(const std::string& name, const TensorKind& kind, double fma_pe
     const unsigned blocks = 32 * sm_count();
     const auto fill_some = kind.short_numbers ? fill_short<In> : fill<In>;
     fill_some<<<blocks, kThreads>>>(a.get(), count, 0);
+    CUDA_CHECK(cudaGetLastError());
     fill_some<<<blocks, kThreads>>>(b.get(), count, count);
+    CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaMemset(d.get(), 0xFF, count * sizeof(Out)));
     cublasLtHandle_t lt = nullptr;
     cublasLtMatmulPreferenceOpaque_t wanted;
@@ -258,6 +263,7 @@ void tensor_roofs(const std::string& name, const TensorKind& kind, double fma_pe
         require_right(name, sums.of([&](unsigned* wrong) {
             count_wrong_products<<<1024 / kThreads, kThreads>>>(a.get(), b.get(), d.get(), n, winner.depth,
                                                                 winner.a_transposed, wrong);
+            CUDA_CHECK(cudaGetLastError());
         }) == 0);
     }
     LT_CHECK(cublasLtDestroy(lt));

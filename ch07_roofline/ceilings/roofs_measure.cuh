@@ -124,10 +124,12 @@ inline Measured measure(const std::string& name, const Conditions& conditions,
         float ms = 0;
         CUDA_CHECK(cudaMemset(stamps.get(), 0, bytes));
         stamp<<<sms, 32>>>(stamps.get());
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaEventRecord(start));
         for (int i = 0; i < runs; ++i) work();
         CUDA_CHECK(cudaEventRecord(end));
         stamp<<<sms, 32>>>(stamps.get() + kMostSms);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaMemcpy(noted.data(), stamps.get(), bytes, cudaMemcpyDeviceToHost));
         CUDA_CHECK(cudaEventElapsedTime(&ms, start, end));
         return Batch{ms * 1e-3 / runs, clock_between(&noted[0], &noted[kMostSms])};
@@ -141,7 +143,6 @@ inline Measured measure(const std::string& name, const Conditions& conditions,
         std::this_thread::sleep_for(std::chrono::milliseconds(conditions.pause_ms));
         batch = batch_of(runs);
     }
-    CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaEventDestroy(start));
     CUDA_CHECK(cudaEventDestroy(end));
     std::sort(batches.begin(), batches.end(),
@@ -204,7 +205,6 @@ class Sums {
     unsigned of(const std::function<void(unsigned*)>& work) {
         clear();
         work(get());
-        CUDA_CHECK(cudaGetLastError());
         return total();
     }
 

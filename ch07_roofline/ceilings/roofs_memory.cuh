@@ -128,7 +128,10 @@ inline Roof dram_roof(const std::string& name, const DramKernels& kernels, const
         const auto kernel = kernels[k];
         const unsigned tiles = count / (size_t{kThreads} << k);
         for (const unsigned blocks : {tiles, std::min(tiles, blocks_that_fit(kernel))}) {
-            const auto work = [=, s = sums.get()] { kernel<<<blocks, kThreads>>>(in, out, count, s); };
+            const auto work = [=, s = sums.get()] {
+                kernel<<<blocks, kThreads>>>(in, out, count, s);
+                CUDA_CHECK(cudaGetLastError());
+            };
             const double seconds = measure("trial", {1}, work).seconds;
             if (seconds >= least) continue;
             least = seconds;
@@ -167,7 +170,10 @@ inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats)
         const auto kernel = kernels[k];
         const unsigned tiles = bytes / (kThreads * sizeof(uint4) << k);
         const unsigned blocks = std::min(tiles, blocks_that_fit(kernel));
-        const auto work = [=, s = sums.get()] { kernel<<<blocks, kThreads>>>(in, tiles, s); };
+        const auto work = [=, s = sums.get()] {
+            kernel<<<blocks, kThreads>>>(in, tiles, s);
+            CUDA_CHECK(cudaGetLastError());
+        };
         const double seconds =
             measure("trial", {1}, work).seconds / blocks;  // each block reads as many bytes as there are
         if (seconds >= least) continue;
@@ -179,6 +185,7 @@ inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats)
     }
     const unsigned once = sums.of([&](unsigned* s) {
         sum_words<<<sm_count(), kThreads>>>(reinterpret_cast<const unsigned*>(in), bytes / 4, s);
+        CUDA_CHECK(cudaGetLastError());
     });
     Roof roof = memory_roof(
         "L2 read", 1.0 * readers * bytes, repeats, fastest, [&] { sums.clear(); },
@@ -197,9 +204,11 @@ inline void memory_roofs(size_t megabytes, int repeats, std::vector<Roof>& roofs
     Sums sums;
     const unsigned blocks = 32 * sm_count();
     fill<<<blocks, kThreads>>>(reinterpret_cast<float*>(in.get()), 2 * bytes / 4, 0);
+    CUDA_CHECK(cudaGetLastError());
 
     const unsigned expected = sums.of([&](unsigned* s) {
         sum_words<<<blocks, kThreads>>>(reinterpret_cast<const unsigned*>(in.get()), 2 * bytes / 4, s);
+        CUDA_CHECK(cudaGetLastError());
     });
     const auto all_right = [&](bool triad) {
         const auto *const x = reinterpret_cast<const float4*>(in.get()), *const y =
@@ -207,6 +216,7 @@ inline void memory_roofs(size_t megabytes, int repeats, std::vector<Roof>& roofs
                                                                                  out.get());
         return sums.of([&](unsigned* wrong) {
             count_wrong<<<blocks, kThreads>>>(x, y, count, triad, wrong);
+            CUDA_CHECK(cudaGetLastError());
         }) == 0;
     };
     roofs.push_back(dram_roof("DRAM read", {read_all<1>, read_all<2>, read_all<4>, read_all<8>}, in.get(),

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         lose_charge<<<blocks, kThreads>>>(device_volts.get(), 0);
+        CUDA_CHECK(cudaGetLastError());
         add_energy<<<1, kThreads>>>(device_volts.get(), 0, device_joules.get());
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaMemcpy(&joules, device_joules.get(), sizeof(double), cudaMemcpyDeviceToHost));
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"discharge"};
         for (int step = 1; step <= steps; ++step) {
             lose_charge<<<blocks, kThreads>>>(device_volts.get(), capacitors);
+            CUDA_CHECK(cudaGetLastError());
             add_energy<<<1, kThreads>>>(device_volts.get(), capacitors, device_joules.get());
             CUDA_CHECK(cudaGetLastError());
             // TODO(learner): who waits for whom here, and how often?

@@ -101,12 +101,13 @@ int main(int argc, char** argv) {
         {
             const nvtx3::scoped_range range{name};
             CUDA_CHECK(cudaEventRecord(before));
-            for (int launch = 0; launch < work.launches; ++launch)
+            for (int launch = 0; launch < work.launches; ++launch) {
                 sink<<<blocks, kThreads>>>(gpu_kinds.get(), gpu_speeds.get(), work.steps);
+                CUDA_CHECK(cudaGetLastError());
+            }
             CUDA_CHECK(cudaEventRecord(after));
             CUDA_CHECK(cudaDeviceSynchronize());
         }
-        CUDA_CHECK(cudaGetLastError());
         float ms = 0;
         CUDA_CHECK(cudaEventElapsedTime(&ms, before, after));
         CUDA_CHECK(cudaMemcpy(speeds.data(), gpu_speeds.get(), bytes, cudaMemcpyDeviceToHost));

@@ -59,7 +59,9 @@ int blocks_for(int count) {
 
 void by_hand(const float* x, float* y, int count) {
     saxpy<<<blocks_for(count), kThreads>>>(x, y, count);
+    CUDA_CHECK(cudaGetLastError());
     rectify<<<blocks_for(count), kThreads>>>(y, count);
+    CUDA_CHECK(cudaGetLastError());
 }
 
 void by_thrust(const float* x, float* y, int count) {
@@ -70,10 +72,12 @@ void by_thrust(const float* x, float* y, int count) {
 void by_cublas([[maybe_unused]] cublasHandle_t handle, const float* x, float* y, int count) {
     check_cublas(cublasSaxpy(handle, count, &kA, x, 1, y, 1));
     rectify<<<blocks_for(count), kThreads>>>(y, count);
+    CUDA_CHECK(cudaGetLastError());
 }
 
 void fused(const float* x, float* y, int count) {
     saxpy_rectify<<<blocks_for(count), kThreads>>>(x, y, count);
+    CUDA_CHECK(cudaGetLastError());
 }
 
 int main(int argc, char** argv) {
@@ -114,7 +118,6 @@ int main(int argc, char** argv) {
                 const nvtx3::scoped_range range{prefix + rung.name};
                 rung.run(device_x.get(), rung.y.get(), count);
             }
-            CUDA_CHECK(cudaGetLastError());
             CUDA_CHECK(cudaDeviceSynchronize());
         }
     };

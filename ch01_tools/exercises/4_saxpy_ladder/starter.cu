@@ -55,7 +55,9 @@ int blocks_for(int count) {
 
 void by_hand(const float* x, float* y, int count) {
     saxpy<<<blocks_for(count), kThreads>>>(x, y, count);
+    CUDA_CHECK(cudaGetLastError());
     rectify<<<blocks_for(count), kThreads>>>(y, count);
+    CUDA_CHECK(cudaGetLastError());
 }
 
 void by_thrust(const float* x, float* y, int count) {
@@ -111,7 +113,6 @@ int main(int argc, char** argv) {
                 const nvtx3::scoped_range range{prefix + rung.name};
                 rung.run(device_x.get(), rung.y.get(), count);
             }
-            CUDA_CHECK(cudaGetLastError());
             CUDA_CHECK(cudaDeviceSynchronize());
         }
     };

@@ -47,7 +47,9 @@ __global__ void sum_of_partials(const float* partial, float* sum) {
 /// Queues the sum of `count` numbers on the device. `partial` has room for kBlocks of them.
 void queue_sum(const float* x, size_t count, [[maybe_unused]] float* partial, float* sum) {
     partial_reduce<<<kBlocks, kThreads>>>(x, count, partial);
+    CUDA_CHECK(cudaGetLastError());
     sum_of_partials<<<1, kThreads>>>(partial, sum);
+    CUDA_CHECK(cudaGetLastError());
 }
 
 int main(int argc, char** argv) {
@@ -80,7 +82,6 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"sum"};
         for (size_t array = 0; array < arrays; ++array)
             queue_sum(&device_x[array * count], count, partial.get(), &device_sums[array]);
-        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     CUDA_CHECK(cudaMemcpy(sums.get(), device_sums.get(), arrays * sizeof(float), cudaMemcpyDeviceToHost));

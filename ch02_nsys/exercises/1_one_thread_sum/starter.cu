@@ -40,8 +40,10 @@ __global__ void single_thread_sum(const float* partial, float* sum) {
 /// Queues the sum of `count` numbers on the device. `partial` has room for kBlocks of them.
 void queue_sum(const float* x, size_t count, [[maybe_unused]] float* partial, float* sum) {
     partial_reduce<<<kBlocks, kThreads>>>(x, count, partial);
+    CUDA_CHECK(cudaGetLastError());
     // TODO(learner): one thread does this alone. Let many share it, in a kernel of your own or with CUB.
     single_thread_sum<<<1, 1>>>(partial, sum);
+    CUDA_CHECK(cudaGetLastError());
 }
 
 int main(int argc, char** argv) {
@@ -74,7 +76,6 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"sum"};
         for (size_t array = 0; array < arrays; ++array)
             queue_sum(&device_x[array * count], count, partial.get(), &device_sums[array]);
-        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     CUDA_CHECK(cudaMemcpy(sums.get(), device_sums.get(), arrays * sizeof(float), cudaMemcpyDeviceToHost));

@@ -80,7 +80,6 @@ template <class Work>
 double milliseconds(Work work) {
     const auto start = std::chrono::steady_clock::now();
     work();
-    CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaDeviceSynchronize());
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -115,14 +114,17 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"forward"};
         settle<<<static_cast<int>((count + kThreads - 1) / kThreads), kThreads>>>(
             inputs.get(), static_cast<int>(count), rounds, states.get());
+        CUDA_CHECK(cudaGetLastError());
     };
     const auto backward = [&] {
         nvtx3::scoped_range range{"backward"};
         find_slopes<<<kNeurons, 32>>>(states.get(), weights.get(), samples, slopes.get());
+        CUDA_CHECK(cudaGetLastError());
     };
     const auto opt = [&] {
         nvtx3::scoped_range range{"opt"};
         descend<<<1, kNeurons>>>(slopes.get(), weights.get());
+        CUDA_CHECK(cudaGetLastError());
     };
 
     {

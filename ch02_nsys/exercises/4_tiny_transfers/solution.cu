@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaMemcpyAsync(device_records.get(), pool.get(), kWords * sizeof(uint32_t),
                                    cudaMemcpyHostToDevice, stream));
         take_checksums<<<1, kThreads, 0, stream>>>(device_records.get(), device_checksums.get());
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaMemsetAsync(device_records.get(), 0xFF, total_bytes, stream));
         CUDA_CHECK(cudaStreamSynchronize(stream));
     }

@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         follow<<<blocks, kThreads>>>(springs.get(), count, 0);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     {

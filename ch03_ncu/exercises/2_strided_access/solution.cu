@@ -50,6 +50,7 @@ __global__ void to_fahrenheit(const float* temperature, float* fahrenheit, size_
 void convert(const Readings& readings, float* fahrenheit, size_t count) {
     const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
     to_fahrenheit<<<blocks, kThreads>>>(readings.temperature.get(), fahrenheit, count);
+    CUDA_CHECK(cudaGetLastError());
 }
 
 int main(int argc, char** argv) {
@@ -80,7 +81,6 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"convert"};
         convert(readings, fahrenheit.get(), count);
-        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     std::vector<float> found(count);

@@ -43,6 +43,7 @@ __global__ void to_fahrenheit(const Reading* readings, float* fahrenheit, size_t
 void convert(const Readings& readings, float* fahrenheit, size_t count) {
     const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
     to_fahrenheit<<<blocks, kThreads>>>(readings.all.get(), fahrenheit, count);
+    CUDA_CHECK(cudaGetLastError());
 }
 
 int main(int argc, char** argv) {
@@ -73,7 +74,6 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"convert"};
         convert(readings, fahrenheit.get(), count);
-        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     std::vector<float> found(count);

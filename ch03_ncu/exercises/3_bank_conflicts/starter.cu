@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         transpose<<<blocks, threads>>>(in.get(), out.get(), rows, columns);
+        CUDA_CHECK(cudaGetLastError());
         // Nothing of this may pass for an answer: four bytes of 0xFF are a NaN.
         CUDA_CHECK(cudaMemset(out.get(), 0xFF, bytes));
         CUDA_CHECK(cudaDeviceSynchronize());

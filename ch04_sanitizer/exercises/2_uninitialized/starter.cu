@@ -63,9 +63,10 @@ int main(int argc, char** argv) {
             const size_t begin = count * chunk / kChunks, length = count * (chunk + 1) / kChunks - begin;
             count_chunk<<<kBlocks, kThreads>>>(&device_bytes[recording * count + begin], length,
                                                partial.get());
+            CUDA_CHECK(cudaGetLastError());
             add_chunk<<<1, kKinds>>>(partial.get(), bins.get());
+            CUDA_CHECK(cudaGetLastError());
         }
-        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaMemcpy(&found[recording * kKinds], bins.get(), bins_bytes, cudaMemcpyDeviceToHost));
     }
 

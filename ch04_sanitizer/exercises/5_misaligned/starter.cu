@@ -56,13 +56,14 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         amplify<<<blocks, kThreads>>>(recording.get(), 0, kGain);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     {
         nvtx3::scoped_range range{"amplify"};
         amplify<<<blocks, kThreads>>>(&recording[first], count, kGain);
+        CUDA_CHECK(cudaGetLastError());
     }
-    CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaDeviceSynchronize());
 
     CUDA_CHECK(cudaMemcpy(after.get(), recording.get(), bytes, cudaMemcpyDeviceToHost));

@@ -91,14 +91,15 @@ int main(int argc, char** argv) {
             float* squares = nullptr;
             CUDA_CHECK(cudaMallocAsync(&squares, bytes, squaring));
             square<<<blocks, kThreads, 0, squaring>>>(&device_readings[begin], squares, count);
+            CUDA_CHECK(cudaGetLastError());
             // TODO(learner): is this the place, and is this the stream?
             CUDA_CHECK(cudaFreeAsync(squares, squaring));
             CUDA_CHECK(cudaEventRecord(squared, squaring));
             CUDA_CHECK(cudaStreamWaitEvent(adding, squared));
             add_up<<<kSums / kThreads, kThreads, 0, adding>>>(squares, device_sums.get(), count);
+            CUDA_CHECK(cudaGetLastError());
             CUDA_CHECK(cudaMemcpyAsync(sums.get(), device_sums.get(), kSums * sizeof(float),
                                        cudaMemcpyDeviceToHost, adding));
-            CUDA_CHECK(cudaGetLastError());
             CUDA_CHECK(cudaStreamSynchronize(adding));
             wrong += !show(batch, &readings[begin], count, sums.get());
         }

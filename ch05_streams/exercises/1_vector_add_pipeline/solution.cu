@@ -40,7 +40,6 @@ double timed_ms(const char* name, Work work) {
     const auto start = std::chrono::steady_clock::now();
     nvtx3::scoped_range range{name};
     work();
-    CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaDeviceSynchronize());
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -69,6 +68,7 @@ int main(int argc, char** argv) {
         for (const cudaStream_t stream : streams) {
             copy_up(device_c.get(), a.get(), 1, stream);
             add<<<kBlocks, kThreads, 0, stream>>>(device_a.get(), device_b.get(), device_c.get(), 0);
+            CUDA_CHECK(cudaGetLastError());
             copy_down(c.get(), device_c.get(), 1, stream);
         }
     });
@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
     const double up_ms = timed_ms("bound: up", all_up);
     const double kernel_ms = timed_ms("bound: kernel", [&] {
         add<<<kBlocks, kThreads, 0, streams[0]>>>(device_a.get(), device_b.get(), device_c.get(), count);
+        CUDA_CHECK(cudaGetLastError());
     });
     const double down_ms = timed_ms("bound: down", all_down);
     double both_ms = INFINITY;  // the best of three: a bound that can be beaten is none
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
             copy_up(device_b.get() + begin, &b[begin], length, stream);
             add<<<kBlocks, kThreads, 0, stream>>>(device_a.get() + begin, device_b.get() + begin,
                                                   device_c.get() + begin, length);
+            CUDA_CHECK(cudaGetLastError());
             copy_down(&c[begin], device_c.get() + begin, length, stream);
         }
     });

@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaMemcpyAsync(device.get() + begin, &hot[begin], length * sizeof(float),
                                    cudaMemcpyHostToDevice, stream));
         cool<<<blocks, kThreads, 0, stream>>>(device.get() + begin, length, part_steps);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaMemcpyAsync(&cooled[begin], device.get() + begin, length * sizeof(float),
                                    cudaMemcpyDeviceToHost, stream));
     };
@@ -72,7 +73,6 @@ int main(int argc, char** argv) {
         }
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    CUDA_CHECK(cudaGetLastError());
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
 
     // What all time steps together leave of the distance to the ambient temperature, in one formula.

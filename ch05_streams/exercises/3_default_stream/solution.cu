@@ -88,7 +88,9 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"warm-up"};
         for (const cudaStream_t stream : streams) {
             advance<<<kBlocks, kThreads, 0, stream>>>(device_first.get(), step[0], 0, device_last.get());
+            CUDA_CHECK(cudaGetLastError());
             add_up<<<1, 1, 0, stream>>>(device_first.get(), sums.get());
+            CUDA_CHECK(cudaGetLastError());
         }
         CUDA_CHECK(cudaDeviceSynchronize());
     }
@@ -101,11 +103,12 @@ int main(int argc, char** argv) {
             unsigned* const last = device_last.get() + batch * kBatchSize;
             advance<<<kBlocks, kThreads, 0, stream>>>(device_first.get() + batch * kBatchSize, step[batch],
                                                       steps, last);
+            CUDA_CHECK(cudaGetLastError());
             add_up<<<1, 1, 0, stream>>>(last, &sums[batch]);
+            CUDA_CHECK(cudaGetLastError());
         }
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    CUDA_CHECK(cudaGetLastError());
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
 
     CUDA_CHECK(cudaMemcpy(found.data(), sums.get(), batches * sizeof(unsigned), cudaMemcpyDeviceToHost));

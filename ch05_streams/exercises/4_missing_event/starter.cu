@@ -72,7 +72,9 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         cool<<<blocks, kThreads, 0, cooling>>>(device_poured.get(), device_cups.get(), 0, 1);
+        CUDA_CHECK(cudaGetLastError());
         measure<<<blocks, kThreads, 0, measuring>>>(device_cups.get(), device_readings.get(), 0, 1);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
 
@@ -84,12 +86,13 @@ int main(int argc, char** argv) {
             // TODO(learner): let the measuring stream wait for this batch's cups.
             cool<<<blocks, kThreads, 0, cooling>>>(&device_poured[first], &device_cups[first], cups,
                                                    kCoolSteps);
+            CUDA_CHECK(cudaGetLastError());
             measure<<<blocks, kThreads, 0, measuring>>>(&device_cups[first], &device_readings[first], cups,
                                                         kMeasureSteps);
+            CUDA_CHECK(cudaGetLastError());
         }
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    CUDA_CHECK(cudaGetLastError());
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
 
     CUDA_CHECK(cudaMemcpy(readings.get(), device_readings.get(), bytes, cudaMemcpyDeviceToHost));

@@ -70,7 +70,9 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         cool_batch<<<1, kThreads, 0, background>>>(device_start.get(), device_end.get(), 0);
+        CUDA_CHECK(cudaGetLastError());
         answer_request<<<1, kThreads, 0, urgent>>>(device_start.get(), device_end.get(), 0);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
 
@@ -79,15 +81,16 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"serve"};
         cool_batch<<<blocks_for(batch), kThreads, 0, background>>>(device_start.get(), device_end.get(),
                                                                    batch);
+        CUDA_CHECK(cudaGetLastError());
         for (size_t request = 0; request < requests; ++request) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until the next request arrives
             const size_t first = batch + request * kRequestSamples;
             answer_request<<<blocks_for(kRequestSamples), kThreads, 0, urgent>>>(
                 &device_start[first], &device_end[first], kRequestSamples);
+            CUDA_CHECK(cudaGetLastError());
         }
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    CUDA_CHECK(cudaGetLastError());
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - began;
 
     CUDA_CHECK(cudaMemcpy(end.get(), device_end.get(), bytes, cudaMemcpyDeviceToHost));

@@ -77,13 +77,14 @@ int main(int argc, char** argv) {
         const auto began = std::chrono::steady_clock::now();
         {
             const nvtx3::scoped_range range{name};
-            for (int job = 0; job < work.jobs; ++job)
+            for (int job = 0; job < work.jobs; ++job) {
                 cool<<<(work.samples + kThreads - 1) / kThreads, kThreads, 0, streams[job % used]>>>(
                     device_start.get(), &device_end[size_t{1} * job * work.samples], work.samples, work.steps,
                     work.room(job));
+                CUDA_CHECK(cudaGetLastError());
+            }
             CUDA_CHECK(cudaDeviceSynchronize());
         }
-        CUDA_CHECK(cudaGetLastError());
         const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - began;
 
         CUDA_CHECK(cudaMemcpy(end.get(), device_end.get(), count * sizeof(float), cudaMemcpyDeviceToHost));

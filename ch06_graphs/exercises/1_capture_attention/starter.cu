@@ -72,7 +72,9 @@ struct Attention {
 /// Queues what makes the answer of the question in `queries`.
 void queue_attention(const Attention& a) {
     scores<<<a.asked, kThreads, 0, a.stream>>>(a.queries.get(), a.keys.get(), a.weights.get(), a.rows);
+    CUDA_CHECK(cudaGetLastError());
     softmax<<<a.asked, kThreads, 0, a.stream>>>(a.weights.get(), a.rows);
+    CUDA_CHECK(cudaGetLastError());
     weigh<<<a.asked, kWidth, 0, a.stream>>>(a.weights.get(), a.values.get(), a.answer.get(), a.rows);
     CUDA_CHECK(cudaGetLastError());
 }

@@ -44,11 +44,13 @@ struct Dunes {
 void queue_step(const Dunes& d, float wind) {
     const int blocks = (d.cells + kThreads - 1) / kThreads;
     push<<<blocks, kThreads, 0, d.stream>>>(d.sand.get(), d.gusts.get(), d.cells, wind);
+    CUDA_CHECK(cudaGetLastError());
     for (int pair = 0; pair < d.pairs; ++pair) {
         settle<<<blocks, kThreads, 0, d.stream>>>(d.sand.get(), d.settled.get(), d.cells);
+        CUDA_CHECK(cudaGetLastError());
         settle<<<blocks, kThreads, 0, d.stream>>>(d.settled.get(), d.sand.get(), d.cells);
+        CUDA_CHECK(cudaGetLastError());
     }
-    CUDA_CHECK(cudaGetLastError());
 }
 
 Graph record_step(const Dunes& d, float wind) {

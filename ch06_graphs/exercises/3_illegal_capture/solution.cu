@@ -61,12 +61,15 @@ cudaError_t queue_frame(const Film& film) {
     const int blocks = (film.pixels + kThreads - 1) / kThreads;
     int* const soft = film.soft.get();
     blur<<<blocks, kThreads, 0, film.stream>>>(film.picture.get(), soft, film.pixels);
+CUDA_CHECK(cudaGetLastError());
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(film.event, film.stream));
     TRY(cudaStreamWaitEvent(film.beside, film.event));
     count_shades<<<blocks, kThreads, 0, film.beside>>>(soft, film.counts.get(), film.pixels);
+CUDA_CHECK(cudaGetLastError());
     TRY(cudaGetLastError());
     add_grain<<<blocks, kThreads, 0, film.stream>>>(soft, film.picture.get(), film.pixels);
+CUDA_CHECK(cudaGetLastError());
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(film.event, film.beside));
     return cudaStreamWaitEvent(film.stream, film.event);

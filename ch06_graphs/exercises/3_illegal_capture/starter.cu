@@ -64,12 +64,16 @@ cudaError_t queue_frame(const Film& film) {
     int* soft = nullptr;
     TRY(cudaMalloc(&soft, film.pixels * sizeof(int)));
     blur<<<blocks, kThreads, 0, film.stream>>>(film.picture.get(), soft, film.pixels);
+CUDA_CHECK(cudaGetLastError());
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(film.event, film.stream));
     TRY(cudaStreamWaitEvent(film.beside, film.event));
     count_shades<<<blocks, kThreads, 0, film.beside>>>(soft, film.counts.get(), film.pixels);
+CUDA_CHECK(cudaGetLastError());
+    TRY(cudaGetLastError());
     TRY(cudaStreamSynchronize(film.stream));  // have the launches so far gone well?
     add_grain<<<blocks, kThreads, 0, film.stream>>>(soft, film.picture.get(), film.pixels);
+CUDA_CHECK(cudaGetLastError());
     TRY(cudaGetLastError());
     return cudaFree(soft);  // which waits until nobody uses it
 }

@@ -84,14 +84,21 @@ void enqueue_step(const Decoder& d, cudaStream_t stream,
                   const cudaGraphConditionalHandle* goes_on = nullptr) {
     unsigned* const last = d.state + d.layers * kWidth;
     embed<<<1, kWidth, 0, stream>>>(d.embedding, d.token, last, d.state);
-    for (unsigned i = 0; i < d.layers; ++i)
+    CUDA_CHECK(cudaGetLastError());
+    for (unsigned i = 0; i < d.layers; ++i) {
         layer<<<1, kWidth, 0, stream>>>(d.weights + i * kWidth * kWidth, d.state + i * kWidth,
                                         d.state + (i + 1) * kWidth);
+        CUDA_CHECK(cudaGetLastError());
+    }
     score<<<(kVocabulary + kWidth - 1) / kWidth, kWidth, 0, stream>>>(d.embedding, last, d.best);
-    if (goes_on)
+    CUDA_CHECK(cudaGetLastError());
+    if (goes_on) {
         append_and_decide<<<1, 1, 0, stream>>>(d.best, d.token, d.text, d.limit, *goes_on);
-    else
+        CUDA_CHECK(cudaGetLastError());
+    } else {
         append<<<1, 1, 0, stream>>>(d.best, d.token, d.text, d.limit);
+        CUDA_CHECK(cudaGetLastError());
+    }
 }
 
 /// A step as a graph: captured, not run.
@@ -232,7 +239,6 @@ int main(int argc, char** argv) {
             found = decode();
         }
         const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - began;
-        CUDA_CHECK(cudaGetLastError());
         const bool same = found == expected;
         right = right && same;
         std::printf("%-15s %7.3f ms, %.2f us a token; %zu tokens, %s (%zu expected)\n", name.c_str(),

@@ -58,8 +58,10 @@ struct GraphCache {
             cudaGraph_t graph = nullptr;
             CUDA_CHECK(cudaStreamBeginCapture(network.stream, cudaStreamCaptureModeThreadLocal));
             const dim3 blocks(rows, (network.width + kThreads - 1) / kThreads);
-            for (int i = 0; i < network.layers; ++i)
+            for (int i = 0; i < network.layers; ++i) {
                 layer<<<blocks, kThreads, 0, network.stream>>>(network.rows.get(), network.width, goal_of(i));
+                CUDA_CHECK(cudaGetLastError());
+            }
             CUDA_CHECK(cudaStreamEndCapture(network.stream, &graph));
             exec = instantiate(Graph(graph));
             CUDA_CHECK(cudaGraphUpload(exec.get(), network.stream));
@@ -115,6 +117,7 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         layer<<<kMostRows, kThreads, 0, stream>>>(network.rows.get(), 0, 0);
+        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
 
@@ -150,7 +153,6 @@ int main(int argc, char** argv) {
                 wrong += !(std::fabs(answer[i] - expected[size_t{1} * first * width + i]) <= 0.01);
         }
     }
-    CUDA_CHECK(cudaGetLastError());
     const size_t free_after = free_bytes();
 
     std::sort(latency_us.begin(), latency_us.end());

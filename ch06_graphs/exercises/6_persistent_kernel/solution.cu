@@ -65,6 +65,7 @@ GraphExec make_graph_of_ticks(const Ring& ring) {
     CUDA_CHECK(cudaStreamBeginCapture(ring.stream, cudaStreamCaptureModeThreadLocal));
     for (int tick = 0; tick < ring.ticks; ++tick) {
         flow<<<ring.blocks, kThreads, 0, ring.stream>>>(water, next, ring.outside, ring.cells);
+        CUDA_CHECK(cudaGetLastError());
         std::swap(water, next);
     }
     CUDA_CHECK(cudaStreamEndCapture(ring.stream, &graph));
@@ -127,6 +128,7 @@ int main(int argc, char** argv) {
     cudaStream_t stream = nullptr;
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     flow<<<1, 1, 0, stream>>>(nullptr, nullptr, nullptr, 0);  // loads the kernel, and does nothing
+    CUDA_CHECK(cudaGetLastError());
 
     size_t wrong = 0, checked = 0;
     // Runs the ticks in a range of that name and compares every cell; in us a tick.
@@ -143,7 +145,6 @@ int main(int argc, char** argv) {
             CUDA_CHECK(cudaStreamSynchronize(stream));
         }
         const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - began;
-        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaMemcpy(found.data(), ring.ticks % 2 == 0 ? ring.water : ring.next, bytes,
                               cudaMemcpyDeviceToHost));
         for (int i = 0; i < ring.cells; ++i) wrong += !(std::fabs(found[i] - expected[i]) <= 2e-3);

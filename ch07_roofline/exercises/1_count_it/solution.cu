@@ -166,9 +166,13 @@ int main(int argc, char** argv) {
         const dim3 cells((columns + kThreads - 1) / kThreads, rows), tile(kTile, kTile);
         const dim3 tiles(kOutputs / kTile, (rows + kTile - 1) / kTile);
         saxpy<<<(count + kThreads - 1) / kThreads, kThreads>>>(in, device_y.get(), count);
+        CUDA_CHECK(cudaGetLastError());
         stencil<<<cells, kThreads>>>(in, smooth.get(), rows, columns);
+        CUDA_CHECK(cudaGetLastError());
         softmax<<<rows, kWarp>>>(in, shares.get(), columns);
+        CUDA_CHECK(cudaGetLastError());
         gemv<<<(rows + 7) / 8, 8 * kWarp>>>(in, device_x.get(), product.get(), rows, columns);
+        CUDA_CHECK(cudaGetLastError());
         gemm<<<tiles, tile>>>(in, device_b.get(), products.get(), rows, columns);
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());

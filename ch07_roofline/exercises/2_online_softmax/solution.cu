@@ -75,6 +75,7 @@ __global__ void row_mean(const float* scores, float* mean, int columns) {
 
 void soft_argmax(const float* scores, float* mean, int rows, int columns) {
     row_mean<<<rows, kThreads>>>(scores, mean, columns);
+    CUDA_CHECK(cudaGetLastError());
 }
 
 /// Scores that rise or fall along the row by more than e^x can bear, lie far above 0, or begin with a mask.
@@ -119,7 +120,6 @@ int main(int argc, char** argv) {
     const auto run = [&](const char* name) {
         const nvtx3::scoped_range range{name};
         soft_argmax(device_scores.get(), device_mean.get(), rows, columns);
-        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     };
     run("warm-up");

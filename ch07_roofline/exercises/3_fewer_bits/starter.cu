@@ -187,15 +187,19 @@ int main(int argc, char** argv) {
     const auto device_oracle = device_array<Oracle>(rows);
     CUDA_CHECK(cudaMemcpy(device_x.get(), x.data(), stride * sizeof(float), cudaMemcpyHostToDevice));
     make_row<<<rows, kThreads>>>(fp32.get(), bf16.get(), fp8.get(), scale.get(), columns, stride);
+    CUDA_CHECK(cudaGetLastError());
     const Matrix w{fp32.get(), bf16.get(), fp8.get(), scale.get(), rows, stride};
     double_precision<<<rows, kWarp>>>(w, device_x.get(), device_oracle.get());
+    CUDA_CHECK(cudaGetLastError());
 
     const auto run = [&](const char* name) {
         const nvtx3::scoped_range range{name};
         const auto blocks = [&](int rows_of_block) { return (rows + rows_of_block - 1) / rows_of_block; };
         float* y = device_y.get();
         gemv_fp32<<<blocks(kWarps * kRows), kThreads>>>(w, device_x.get(), y);
+        CUDA_CHECK(cudaGetLastError());
         gemv_bf16<<<blocks(kWarps * kRows), kThreads>>>(w, device_x.get(), y + rows);
+        CUDA_CHECK(cudaGetLastError());
         gemv_fp8<<<blocks(kRowsOfBlockFp8), kThreads>>>(w, device_x.get(), y + 2 * rows);
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());

@@ -71,8 +71,11 @@ __global__ void normalise(const float* __restrict__ work, const float* __restric
 
 void run_step(const Layer& layer) {
     add_bias<<<layer.tokens, kThreads>>>(layer.x, layer.bias, layer.work, layer.width);
+    CUDA_CHECK(cudaGetLastError());
     activate<<<layer.tokens, kThreads>>>(layer.work, layer.width);
+    CUDA_CHECK(cudaGetLastError());
     add_residual<<<layer.tokens, kThreads>>>(layer.residual, layer.work, layer.width);
+    CUDA_CHECK(cudaGetLastError());
     normalise<<<layer.tokens, kThreads>>>(layer.work, layer.weight, layer.out, layer.width);
     CUDA_CHECK(cudaGetLastError());
 }

@@ -125,13 +125,15 @@ class Bench {
         CUDA_CHECK(cudaEventRecord(events_[0]));
         for (size_t i = 0; i < order.size(); ++i) {
             steps.push_back(static_cast<int>(steps_ * factors[i] * (order[i] == 'B' ? slowdown : 1)));
-            if (order[i] == 'A')
+            if (order[i] == 'A') {
                 run_a<<<1, kThreads>>>(steps[i], &sums_[i]);
-            else
+                CUDA_CHECK(cudaGetLastError());
+            } else {
                 run_b<<<1, kThreads>>>(steps[i], &sums_[i]);
+                CUDA_CHECK(cudaGetLastError());
+            }
             CUDA_CHECK(cudaEventRecord(events_[i + 1]));
         }
-        CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(
             cudaMemcpy(sums.data(), sums_.get(), sums.size() * sizeof(unsigned), cudaMemcpyDeviceToHost));
         for (size_t i = 0; i < order.size(); ++i) {
