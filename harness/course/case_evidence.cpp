@@ -35,6 +35,31 @@ std::optional<CaseEvidence> gather(const Course& course, const Case& of, bool li
     return all;
 }
 
+/// ncu writes the program's folder into its report. A copy of the course here tells nothing of the machine.
+const char* const kNamelessFolder = "/course";
+
+/// Puts the reports of a run beside its evidence, but for those that would weigh down the repository, or that
+/// name a folder of this machine.
+void keep_reports(const Course& course, const fs::path& report, const fs::path& evidence,
+                  const Announce& announce) {
+    constexpr std::uintmax_t kMostBytes = 3'000'000;
+    for (const char* extension : {".nsys-rep", ".ncu-rep"}) {
+        const fs::path made = fs::path(report).replace_extension(extension);
+        const fs::path kept = fs::path(evidence).replace_extension(extension);
+        fs::remove(kept);  // it would be of another run
+        if (!fs::exists(made)) continue;
+        if (fs::file_size(made) >= kMostBytes)
+            announce(fmt::format("# {} is not kept: it is too large", course.shown(kept)));
+        else if (course.root() != kNamelessFolder &&
+                 read_file(made).find(course.root().string()) != std::string::npos)
+            announce(fmt::format(
+                "# {} is not kept: it names the folder of the course on this machine; record in a copy at {}",
+                course.shown(kept), kNamelessFolder));
+        else
+            replace_file(made, kept);
+    }
+}
+
 }  // namespace
 
 std::string missing_for_live(const Needs& needs) {
@@ -101,6 +126,22 @@ Evidence record_live(const Course& course, const Program& program, const Announc
     Evidence evidence = Evidence::open(path);
     for (const Recording& further : program.further)
         evidence.add_recording(further.name, record_live(course, program.recorded_as(further), announce));
+    return evidence;
+}
+
+bool keeps_reports(const Case& of, const Program& recorded) {
+    return of.kind == CaseKind::pair && recorded.recording.name.empty();
+}
+
+fs::path record_evidence(const Course& course, const Program& program, const fs::path& binary,
+                         bool with_reports, const Announce& announce) {
+    const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
+    const TemporaryFolder scratch;
+    const fs::path report = scratch.path() / "run.nsys-rep";
+    const RunRecord run = record_program(course, program, binary, report, true, announce);
+    const fs::path evidence = folder / program.evidence_name();
+    write_evidence(run, evidence);
+    if (with_reports) keep_reports(course, report, evidence, announce);
     return evidence;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdio>
 
-#include "core/files.h"
 #include "core/terminal.h"
 #include "course/case_evidence.h"
 #include "lab/command.h"
@@ -27,43 +26,6 @@ bool is_recorded_and_fresh(const Course& course, const Program& program) {
     }
 }
 
-/// ncu writes the program's folder into its report. A copy of the course here tells nothing of the machine.
-const char* const kNamelessFolder = "/course";
-
-/// Puts the reports of a run beside its evidence, but for those that would weigh down the repository, or that
-/// name a folder of this machine.
-void keep_reports(const Course& course, const fs::path& report, const fs::path& evidence) {
-    constexpr std::uintmax_t kMostBytes = 3'000'000;
-    for (const char* extension : {".nsys-rep", ".ncu-rep"}) {
-        const fs::path made = fs::path(report).replace_extension(extension);
-        const fs::path kept = fs::path(evidence).replace_extension(extension);
-        fs::remove(kept);  // it would be of another run
-        if (!fs::exists(made)) continue;
-        if (fs::file_size(made) >= kMostBytes)
-            fmt::print("{} is not kept: it is too large\n", course.shown(kept));
-        else if (course.root() != kNamelessFolder &&
-                 read_file(made).find(course.root().string()) != std::string::npos)
-            fmt::print(
-                "{} is not kept: it names the folder of the course on this machine; record in a copy at {}\n",
-                course.shown(kept), kNamelessFolder);
-        else
-            replace_file(made, kept);
-    }
-}
-
-void record(const Course& course, const Wanted& wanted, const fs::path& binary) {
-    const Program& program = wanted.program;
-    const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
-    const TemporaryFolder scratch;
-    const fs::path report = scratch.path() / "run.nsys-rep";
-    const RunRecord run = record_program(course, program, binary, report, true, announce_to_terminal);
-    const fs::path evidence = folder / program.evidence_name();
-    write_evidence(run, evidence);
-    if (wanted.keep_report) keep_reports(course, report, evidence);
-    fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
-    std::fflush(stdout);
-}
-
 /// The programs to be recorded: of a case, of a chapter's cases, or for "" of the whole course.
 std::vector<Wanted> chosen_programs(const Course& course, const std::string& name, bool only_stale) {
     std::vector<Wanted> wanted;
@@ -71,8 +33,7 @@ std::vector<Wanted> chosen_programs(const Course& course, const std::string& nam
         for (const Program& program : of.all_programs())
             for (const Program& recorded : all_recordings(program))
                 if (!only_stale || !is_recorded_and_fresh(course, recorded))
-                    wanted.push_back(
-                        {recorded, of.needs(), of.kind == CaseKind::pair && recorded.recording.name.empty()});
+                    wanted.push_back({recorded, of.needs(), keeps_reports(of, recorded)});
     };
     std::vector<Chapter> chapters;
     if (name.empty())
@@ -111,7 +72,10 @@ int record_all(const std::string& name, bool only_stale) {
     const std::vector<fs::path> binaries = build_programs(course, programs, announce_to_terminal);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         try {
-            record(course, wanted[i], binaries[i]);
+            const fs::path evidence = record_evidence(course, wanted[i].program, binaries[i],
+                                                      wanted[i].keep_report, announce_to_terminal);
+            fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
+            std::fflush(stdout);
             ++recorded;
         } catch (const Error& problem) {
             fmt::print(stderr, "{}\n", red(problem.what()));

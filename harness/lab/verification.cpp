@@ -115,6 +115,17 @@ void write_verification(const Verification& verification, const Course& course) 
     write_file(verification_file(course), "{\n" + join(chapters, ",\n") + "\n}\n");
 }
 
+bool keep_verified(Verification& verification, const std::string& chapter, Verified now) {
+    const auto not_run = [](const Verified& verified) {
+        return std::count_if(verified.claims.begin(), verified.claims.end(),
+                             [](const Claim& claim) { return claim.verdict == Verdict::not_run; });
+    };
+    const auto before = verification.find(chapter);
+    if (before != verification.end() && not_run(now) > not_run(before->second)) return false;
+    verification[chapter] = std::move(now);
+    return true;
+}
+
 std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter) {
     std::vector<SanitizerRun> runs;
     const auto add = [&](const Program& program, const char* tool, bool must_report) {

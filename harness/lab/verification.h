@@ -36,6 +36,9 @@ using Verification = std::map<std::string, Verified>;
 /// Writes it whole or not at all.
 void write_verification(const Verification& verification, const Course& course);
 
+/// Puts a chapter's result in place of the one before, unless less of it was run; then it returns false.
+bool keep_verified(Verification& verification, const std::string& chapter, Verified now);
+
 /// A program under a tool of compute-sanitizer, and what that is to show.
 struct SanitizerRun {
     Program program;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
 
 #include "core/parallel.h"
@@ -20,7 +21,7 @@ namespace {
 
 struct VerifyOptions {
     std::string chapter;
-    bool recorded = false, save = false;
+    bool recorded = false, save = false, record = false;
 };
 
 void print_claim(const Claim& claim) {
@@ -66,20 +67,41 @@ void verify_clean(const Course& course, const Chapter& chapter, const AddClaim& 
     for (Claim& claim : claims) add(std::move(claim));
 }
 
-Verified verify_live(const Course& course, const Chapter& chapter, const AddClaim& print) {
+/// Records a program in all its recordings. With `publish` they replace the course's own, but for a wrong
+/// answer's: `lab record` writes those.
+Evidence record_here(const Course& course, const Case& of, const Program& program, bool publish) {
+    if (!publish || !program.base.empty()) return record_live(course, program, announce_to_terminal);
+    const fs::path binary = build_program(course, program, announce_to_terminal);
+    std::optional<Evidence> evidence;
+    for (const Program& recorded : all_recordings(program)) {
+        const fs::path written =
+            record_evidence(course, recorded, binary, keeps_reports(of, recorded), announce_to_terminal);
+        announce_to_terminal(fmt::format("# recorded {}", course.shown(written)));
+        if (evidence)
+            evidence->add_recording(recorded.recording.name, Evidence::open(written));
+        else
+            evidence = Evidence::open(written);
+    }
+    return std::move(*evidence);
+}
+
+Verified verify_live(const Course& course, const Chapter& chapter, bool publish, const AddClaim& print) {
+    constexpr unsigned kWrongAtOnce = 4;
     Verified verified = verified_here();
     const AddClaim add = [&](Claim claim) {
         print(claim);
         verified.claims.push_back(std::move(claim));
     };
+    std::mutex sources;
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
         if (const std::string missing = missing_for_live(of.needs()); !missing.empty())
             throw Error(missing, kNothingCouldRun);
-        Evidence evidence = record_live(course, program, announce_to_terminal);
+        Evidence evidence = record_here(course, of, program, publish);
+        const std::lock_guard lock(sources);
         verified.sources[program.file.string()] = fingerprint_in(evidence.provenance());
         return evidence;
     };
-    for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add);
+    for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add, kWrongAtOnce);
     verify_clean(course, chapter, add);
     return verified;
 }
@@ -132,15 +154,20 @@ int verify(const VerifyOptions& options) {
     (void)build_programs(course, programs, announce_to_terminal);
     Verification verification = read_verification(course);
     Claims all;
+    std::vector<std::string> kept, not_kept;
     for (const Chapter& chapter : chapters) {
-        Verified verified = verify_live(course, chapter, print_claim);
+        Verified verified = verify_live(course, chapter, options.record, print_claim);
         append(all, verified.claims);
-        verification[chapter.id] = std::move(verified);
-        if (options.save) write_verification(verification, course);
+        if (!options.save && !options.record) continue;
+        const bool keeps = keep_verified(verification, chapter.id, std::move(verified));
+        (keeps ? kept : not_kept).push_back(chapter.id);
+        write_verification(verification, course);
     }
     const int code = sum_up(all, fmt::format("live · {}, driver {}", gpu()->name, gpu()->driver));
-    if (options.save)
-        fmt::print("kept in {}; ./lab docs makes the page\n", course.shown(verification_file(course)));
+    if (!kept.empty())
+        fmt::print("{} kept in {}; ./lab docs makes the page\n", join(kept, ", "),
+                   course.shown(verification_file(course)));
+    if (!not_kept.empty()) fmt::print("not kept, since less was run than before: {}\n", join(not_kept, ", "));
     return code;
 }
 
@@ -157,7 +184,12 @@ void add_verify(Session& session) {
     command.argument("CHAPTER", options->chapter, "one chapter; without it, all of them", false);
     command.flag("--recorded", options->recorded, "judges the recorded evidence: needs no GPU");
     command.flag("--save", options->save, "keeps the result for docs/verification.md");
+    command.flag(
+        "--record", options->record,
+        "for maintainers: keeps the result as --save does, and as the course's evidence all that was "
+        "recorded to get it but for wrong answers, which ./lab record --stale records");
     command.exclude("--recorded", "--save");
+    command.exclude("--recorded", "--record");
 }
 
 }  // namespace lab

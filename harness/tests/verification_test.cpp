@@ -52,6 +52,18 @@ TEST_CASE("verification: what is written is read again, and the page counts it")
     CHECK(has(kept.page(), "not yet"));
 }
 
+TEST_CASE("verification: a result of which less was run does not replace a whole one") {
+    Kept kept;
+    Verified now = kept.all["ch01_made"];
+    now.claims[1].verdict = Verdict::not_run;
+    CHECK_FALSE(keep_verified(kept.all, "ch01_made", now));
+    CHECK(kept.all["ch01_made"].claims[1].verdict == Verdict::inconclusive);
+    CHECK(keep_verified(kept.all, "ch02_new", now));
+    now.claims.pop_back();
+    CHECK(keep_verified(kept.all, "ch02_new", now));
+    CHECK(kept.all["ch02_new"].claims.size() == 3);
+}
+
 TEST_CASE("verification: a program that has changed since is stale, and not run under the sanitizer") {
     const Kept kept;
     CHECK(kept.kept(kBuggy) == Verdict::pass);

@@ -24,8 +24,8 @@ class ProgramError : public Error {
     explicit ProgramError(const std::string& sentence) : Error(sentence, kFindingFailed) {}
 };
 
-/// Returns the program's binary. nvcc builds it first if the source, a header, the flags or the GPU have
-/// changed. A ProgramError holds the compiler's own words.
+/// Returns the program's binary. nvcc builds it first if the source, a header, the flags, nvcc's version or
+/// the GPU have changed. A ProgramError holds the compiler's own words.
 [[nodiscard]] std::filesystem::path build_program(const Workspace& workspace, const Program& program,
                                                   const Announce& announce);
 
