@@ -185,7 +185,9 @@ void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim&
         judge_findings(of, evidence, add);
         if (of.kind == CaseKind::exercise) judge_starter(of, evidence[kFaulty], add);
     });
-    if (of.compares() || of.needs().counters || of.needs().gpu_samples) at_once = 1;
+    const bool about_time =
+        std::any_of(of.findings.begin(), of.findings.end(), [](const Finding& f) { return f.margin > 0; });
+    if (about_time || of.compares() || of.needs().counters || of.needs().gpu_samples) at_once = 1;
     std::vector<Claims> judged(of.wrong.size());
     for_each_in_parallel(of.wrong.size(), at_once, [&](std::size_t i) {
         const WrongAnswer& wrong = of.wrong[i];

@@ -67,10 +67,9 @@ void verify_clean(const Course& course, const Chapter& chapter, const AddClaim& 
     for (Claim& claim : claims) add(std::move(claim));
 }
 
-/// Records a program in all its recordings. With `publish` they replace the course's own, but for a wrong
-/// answer's: `lab record` writes those.
+/// Records a program in all its recordings. With `publish` they replace the course's own.
 Evidence record_here(const Course& course, const Case& of, const Program& program, bool publish) {
-    if (!publish || !program.base.empty()) return record_live(course, program, announce_to_terminal);
+    if (!publish) return record_live(course, program, announce_to_terminal);
     const fs::path binary = build_program(course, program, announce_to_terminal);
     std::optional<Evidence> evidence;
     for (const Program& recorded : all_recordings(program)) {
@@ -186,8 +185,8 @@ void add_verify(Session& session) {
     command.flag("--save", options->save, "keeps the result for docs/verification.md");
     command.flag(
         "--record", options->record,
-        "for maintainers: keeps the result as --save does, and as the course's evidence all that was "
-        "recorded to get it but for wrong answers, which ./lab record --stale records");
+        "for maintainers: keeps the result as --save does, and all that was recorded to get it as the "
+        "course's evidence");
     command.exclude("--recorded", "--save");
     command.exclude("--recorded", "--record");
 }

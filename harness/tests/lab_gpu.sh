@@ -159,17 +159,14 @@ verify() {
     check 'a wrong answer is rejected' grep -q '✓ pass .*lost_tail.* answer' <<<"$out"
     prints_no '✗'
     check 'keeps nothing unasked' test ! -e docs/verification.json
-    local before
     touch -d '2 days ago' "$recorded"/* "$of_exercise"/*
-    before=$(sha256sum "$of_exercise/lost_tail.sqlite")
     expect 0 verify ch05 --record
     prints 'ch05_streams kept in docs/verification.json'
     says 'fixed.nsys-rep is not kept: it names the folder of the course'
-    check 'what was judged is recorded, but for wrong answers' \
+    check 'what was judged is recorded' \
         test "$(find ch05_streams -path '*/evidence/*' -type f -mtime -1 -printf '%f\n' | sort | tr '\n' ' ')" = \
-        'buggy.once.sqlite buggy.sqlite fixed.once.sqlite fixed.sqlite solution.sqlite starter.sqlite '
+        'buggy.once.sqlite buggy.sqlite fixed.once.sqlite fixed.sqlite lost_tail.sqlite solution.sqlite starter.sqlite '
     check 'and the starter once' test "$(count "recorded $of_exercise/starter.sqlite" "$err")" -eq 1
-    check 'a wrong answer is as it was' test "$(sha256sum "$of_exercise/lost_tail.sqlite")" = "$before"
     try record ch05 --stale
     prints 'nothing to record'
     check 'a stamp names the compiler' grep -q ' 13.0$' build/programs/ch05_streams/buggy.built
