@@ -43,8 +43,7 @@ __global__ void divide_by(float* x, size_t count, float divisor) {
         x[i] /= divisor;
 }
 
-/// One stream per part, each with an owner that destroys it. An owner can't be copied, so neither can a
-/// stream.
+/// One stream per part. Owners can't be copied, so no two parts can share a stream by mistake.
 std::vector<Stream> make_streams(size_t parts) {
     std::vector<Stream> streams(parts);
     for (Stream& stream : streams) stream = make_stream(cudaStreamNonBlocking);
