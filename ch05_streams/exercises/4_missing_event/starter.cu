@@ -2,8 +2,8 @@
 // thermometer into every cup of that batch, while the first is already at the next batch.
 //
 // Symptom: readings come out as not a number, yet no call reports an error.
-// Task: make each batch's `measure` start after that batch's `cool` is done. The GPU shall wait, not the
-// host, and one batch shall still be measured while the next one cools.
+// Task: make each batch's `measure` start after that batch's `cool` is done. The GPU must do the waiting, not
+// the host, and batches must still overlap.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
