@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cub/block/block_reduce.cuh>
 #include <random>
 #include <vector>
 
@@ -15,23 +16,22 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
+// A block leaves one partial sum. The number of blocks is fixed, not chosen to fit the GPU, so that every GPU
+// has as many sums to add up.
 constexpr int kBlocks = 1280, kThreads = 256;
 
-/// One partial sum a block: a grid-stride loop, then a tree in shared memory.
+/// One partial sum per block: a grid-stride loop, then a reduction in the block.
 __global__ void partial_reduce(const float* x, size_t count, float* partial) {
-    __shared__ float tree[kThreads];
+    using BlockReduce = cub::BlockReduce<float, kThreads>;
+    __shared__ typename BlockReduce::TempStorage storage;
     float sum = 0;
     for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
         sum += x[i];
-    tree[threadIdx.x] = sum;
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) partial[blockIdx.x] = tree[0];
+    sum = BlockReduce(storage).Sum(sum);
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-/// Adds the partial sums with one thread, and leaves the rest of the GPU idle.
+/// Adds the partial sums with one thread, and leaves the rest of the GPU idle for others.
 __global__ void single_thread_sum(const float* partial, float* sum) {
     *sum = 0;
     for (int i = 0; i < kBlocks; ++i) *sum += partial[i];
@@ -42,15 +42,9 @@ __global__ void divide_by(float* x, size_t count, float divisor) {
         x[i] /= divisor;
 }
 
-cudaStream_t make_stream() {
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return stream;
-}
-
-/// One stream a part. They live as long as the program.
+/// One stream per part. These are raw handles, and nothing destroys them: they live as long as the program.
 std::vector<cudaStream_t> make_streams(size_t parts) {
-    return std::vector<cudaStream_t>(parts, make_stream());
+    return std::vector<cudaStream_t>(parts, make_stream(cudaStreamNonBlocking).release());
 }
 
 int main(int argc, char** argv) {
@@ -92,29 +86,31 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"normalise"};
         for (size_t part = 0; part < parts; ++part) {
             const size_t begin = first(part), length = first(part + 1) - begin;
+            const cudaStream_t stream = streams[part];
             float* const part_x = device_x.get() + begin;
             float* const part_partial = partial.get() + part * kBlocks;
-            CUDA_CHECK(cudaMemcpyAsync(part_x, &x[begin], length * sizeof(float), cudaMemcpyHostToDevice,
-                                       streams[part]));
+            CUDA_CHECK(
+                cudaMemcpyAsync(part_x, &x[begin], length * sizeof(float), cudaMemcpyHostToDevice, stream));
             for (int repetition = 0; repetition < repetitions; ++repetition) {
-                partial_reduce<<<kBlocks, kThreads, 0, streams[part]>>>(part_x, length, part_partial);
+                partial_reduce<<<kBlocks, kThreads, 0, stream>>>(part_x, length, part_partial);
                 CUDA_CHECK(cudaGetLastError());
-                single_thread_sum<<<1, 1, 0, streams[part]>>>(part_partial, &device_sums[part]);
+                single_thread_sum<<<1, 1, 0, stream>>>(part_partial, &device_sums[part]);
                 CUDA_CHECK(cudaGetLastError());
             }
             CUDA_CHECK(cudaMemcpyAsync(&sums[part], &device_sums[part], sizeof(float), cudaMemcpyDeviceToHost,
-                                       streams[part]));
+                                       stream));
         }
         CUDA_CHECK(cudaDeviceSynchronize());
         double total = 0;
         for (size_t part = 0; part < parts; ++part) total += sums[part];
         for (size_t part = 0; part < parts; ++part) {
             const size_t begin = first(part), length = first(part + 1) - begin;
-            divide_by<<<kBlocks, kThreads, 0, streams[part]>>>(device_x.get() + begin, length,
-                                                               static_cast<float>(total));
+            const cudaStream_t stream = streams[part];
+            divide_by<<<kBlocks, kThreads, 0, stream>>>(device_x.get() + begin, length,
+                                                        static_cast<float>(total));
             CUDA_CHECK(cudaGetLastError());
             CUDA_CHECK(cudaMemcpyAsync(&x[begin], device_x.get() + begin, length * sizeof(float),
-                                       cudaMemcpyDeviceToHost, streams[part]));
+                                       cudaMemcpyDeviceToHost, stream));
         }
         CUDA_CHECK(cudaDeviceSynchronize());
     }

@@ -1,5 +1,5 @@
-// Cools an array of temperatures (in degrees Celsius) by Newton's law, in parts: each part is copied up,
-// cooled and copied down in a stream of its own.
+// Cools an array of temperatures (in degrees Celsius) by Newton's law, in parts: each part is copied to
+// the GPU, cooled and copied back in a stream of its own.
 //
 // Symptom: four non-blocking streams, every copy asynchronous by name, and still no copy runs beside a
 // kernel; the host is held up inside the copy calls as well.
@@ -46,9 +46,8 @@ int main(int argc, char** argv) {
         cooled[i] = NAN;
     }
     const auto device = device_array<float>(count);
-    std::vector<cudaStream_t> streams(kStreams);
-    for (cudaStream_t& stream : streams)
-        CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    std::vector<Stream> streams(kStreams);
+    for (Stream& stream : streams) stream = make_stream(cudaStreamNonBlocking);
 
     const auto cool_part = [&](size_t begin, size_t length, int part_steps, cudaStream_t stream) {
         const auto blocks = static_cast<unsigned>((length + kThreads - 1) / kThreads);
@@ -60,9 +59,19 @@ int main(int argc, char** argv) {
                                    cudaMemcpyDeviceToHost, stream));
     };
 
+    // A GPU that reads pageable memory by itself (HMM, ATS) need not show what this program is about.
+    int reads_pageable = 0;
+    cudaPointerAttributes memory{};
+    CUDA_CHECK(cudaDeviceGetAttribute(&reads_pageable, cudaDevAttrPageableMemoryAccess, 0));
+    CUDA_CHECK(cudaPointerGetAttributes(&memory, &hot[0]));
+    if (reads_pageable && memory.type == cudaMemoryTypeUnregistered) {
+        std::fprintf(stderr, "no suitable GPU: it reads pageable memory by itself\n");
+        return 77;
+    }
+
     {
         nvtx3::scoped_range range{"warm-up"};
-        for (const cudaStream_t stream : streams) cool_part(0, 1, 0, stream);
+        for (const Stream& stream : streams) cool_part(0, 1, 0, stream.get());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
 
@@ -71,7 +80,7 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"cool"};
         for (size_t part = 0; part < kStreams; ++part) {
             const size_t begin = count * part / kStreams, end = count * (part + 1) / kStreams;
-            cool_part(begin, end - begin, steps, streams[part]);
+            cool_part(begin, end - begin, steps, streams[part].get());
         }
         CUDA_CHECK(cudaDeviceSynchronize());
     }

@@ -9,6 +9,7 @@
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <chrono>
 #include <cstdio>
+#include <cub/block/block_reduce.cuh>
 #include <random>
 #include <vector>
 
@@ -32,10 +33,12 @@ __global__ void advance(const unsigned* first, Step step, int steps, unsigned* l
     last[i] = x;
 }
 
+/// One block adds up a batch.
 __global__ void add_up(const unsigned* last, unsigned* sum) {
-    unsigned total = 0;
-    for (int i = 0; i < kBatchSize; ++i) total += last[i];
-    *sum = total;
+    using BlockReduce = cub::BlockReduce<unsigned, kBatchSize>;
+    __shared__ typename BlockReduce::TempStorage storage;
+    const unsigned total = BlockReduce(storage).Sum(last[threadIdx.x]);
+    if (threadIdx.x == 0) *sum = total;
 }
 
 /// `steps` steps as a single one, by squaring: the oracle.
@@ -47,12 +50,6 @@ Step all_at_once(Step step, int steps) {
         step = {step.multiplier * step.multiplier, step.multiplier * step.increment + step.increment};
     }
     return all;
-}
-
-cudaStream_t make_stream() {
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreate(&stream));
-    return stream;
 }
 
 int main(int argc, char** argv) {
@@ -82,15 +79,16 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaMemset(device_last.get(), 0, count * sizeof(unsigned)));
     CUDA_CHECK(cudaMemset(sums.get(), 0, batches * sizeof(unsigned)));
     CUDA_CHECK(cudaDeviceSynchronize());
-    std::vector<cudaStream_t> streams;
-    for (size_t i = 0; i < kStreams; ++i) streams.push_back(make_stream());
+    std::vector<Stream> streams(kStreams);
+    for (Stream& stream : streams) stream = make_stream();
 
     {
         nvtx3::scoped_range range{"warm-up"};
-        for (const cudaStream_t stream : streams) {
-            advance<<<kBlocks, kThreads, 0, stream>>>(device_first.get(), step[0], 0, device_last.get());
+        for (const Stream& stream : streams) {
+            advance<<<kBlocks, kThreads, 0, stream.get()>>>(device_first.get(), step[0], 0,
+                                                            device_last.get());
             CUDA_CHECK(cudaGetLastError());
-            add_up<<<1, 1, 0, stream>>>(device_first.get(), sums.get());
+            add_up<<<1, kBatchSize, 0, stream.get()>>>(device_first.get(), sums.get());
             CUDA_CHECK(cudaGetLastError());
         }
         CUDA_CHECK(cudaDeviceSynchronize());
@@ -100,13 +98,13 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"advance"};
         for (size_t batch = 0; batch < batches; ++batch) {
-            const cudaStream_t stream = streams[batch % kStreams];
+            const cudaStream_t stream = streams[batch % kStreams].get();
             unsigned* const last = device_last.get() + batch * kBatchSize;
             // TODO(learner): which of these launches keeps all the others waiting, and why?
             advance<<<kBlocks, kThreads, 0, stream>>>(device_first.get() + batch * kBatchSize, step[batch],
                                                       steps, last);
             CUDA_CHECK(cudaGetLastError());
-            add_up<<<1, 1>>>(last, &sums[batch]);
+            add_up<<<1, kBatchSize>>>(last, &sums[batch]);
             CUDA_CHECK(cudaGetLastError());
         }
         CUDA_CHECK(cudaDeviceSynchronize());

@@ -43,12 +43,6 @@ double share_left(int steps) {
     return std::pow(1 - 2.0 / steps, steps);
 }
 
-cudaStream_t make_stream() {
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return stream;
-}
-
 int main(int argc, char** argv) {
     Options options(argc, argv, "Cools batches of cups in one stream and measures them in another.");
     const int cups = static_cast<int>(options.integer("--cups", 2003, 1, 4096, "cups in a batch"));
@@ -67,15 +61,14 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaMemset(device_cups.get(), 0xFF, bytes));
     CUDA_CHECK(cudaMemset(device_readings.get(), 0xFF, bytes));
 
-    const cudaStream_t cooling = make_stream(), measuring = make_stream();
-    cudaEvent_t cooled = nullptr;  // its time is never asked for, so it need not be taken
-    CUDA_CHECK(cudaEventCreateWithFlags(&cooled, cudaEventDisableTiming));
+    const Stream cooling = make_stream(cudaStreamNonBlocking), measuring = make_stream(cudaStreamNonBlocking);
+    const Event cooled = make_event(cudaEventDisableTiming);  // nothing asks for its time
     const int blocks = (cups + kThreads - 1) / kThreads;
     {
         nvtx3::scoped_range range{"warm-up"};
-        cool<<<blocks, kThreads, 0, cooling>>>(device_poured.get(), device_cups.get(), 0, 1);
+        cool<<<blocks, kThreads, 0, cooling.get()>>>(device_poured.get(), device_cups.get(), 0, 1);
         CUDA_CHECK(cudaGetLastError());
-        measure<<<blocks, kThreads, 0, measuring>>>(device_cups.get(), device_readings.get(), 0, 1);
+        measure<<<blocks, kThreads, 0, measuring.get()>>>(device_cups.get(), device_readings.get(), 0, 1);
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
@@ -85,13 +78,13 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"pipeline"};
         for (int batch = 0; batch < batches; ++batch) {
             const size_t first = size_t{1} * batch * cups;
-            cool<<<blocks, kThreads, 0, cooling>>>(&device_poured[first], &device_cups[first], cups,
-                                                   kCoolSteps);
+            cool<<<blocks, kThreads, 0, cooling.get()>>>(&device_poured[first], &device_cups[first], cups,
+                                                         kCoolSteps);
             CUDA_CHECK(cudaGetLastError());
-            CUDA_CHECK(cudaEventRecord(cooled, cooling));
-            CUDA_CHECK(cudaStreamWaitEvent(measuring, cooled));
-            measure<<<blocks, kThreads, 0, measuring>>>(&device_cups[first], &device_readings[first], cups,
-                                                        kMeasureSteps);
+            CUDA_CHECK(cudaEventRecord(cooled.get(), cooling.get()));
+            CUDA_CHECK(cudaStreamWaitEvent(measuring.get(), cooled.get()));
+            measure<<<blocks, kThreads, 0, measuring.get()>>>(&device_cups[first], &device_readings[first],
+                                                              cups, kMeasureSteps);
             CUDA_CHECK(cudaGetLastError());
         }
         CUDA_CHECK(cudaDeviceSynchronize());

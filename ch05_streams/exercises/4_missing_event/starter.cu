@@ -2,8 +2,8 @@
 // thermometer into every cup of that batch, while the first is already at the next batch.
 //
 // Symptom: readings come out as not a number, yet no call reports an error.
-// Task: make each batch's `measure` start after that batch's `cool` is done. The GPU shall wait, not the
-// host, and one batch shall still be measured while the next one cools.
+// Task: make each batch's `measure` start after that batch's `cool` is done. The GPU must do the waiting, not
+// the host, and batches must still overlap.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -43,12 +43,6 @@ double share_left(int steps) {
     return std::pow(1 - 2.0 / steps, steps);
 }
 
-cudaStream_t make_stream() {
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return stream;
-}
-
 int main(int argc, char** argv) {
     Options options(argc, argv, "Cools batches of cups in one stream and measures them in another.");
     const int cups = static_cast<int>(options.integer("--cups", 2003, 1, 4096, "cups in a batch"));
@@ -67,13 +61,13 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaMemset(device_cups.get(), 0xFF, bytes));
     CUDA_CHECK(cudaMemset(device_readings.get(), 0xFF, bytes));
 
-    const cudaStream_t cooling = make_stream(), measuring = make_stream();
+    const Stream cooling = make_stream(cudaStreamNonBlocking), measuring = make_stream(cudaStreamNonBlocking);
     const int blocks = (cups + kThreads - 1) / kThreads;
     {
         nvtx3::scoped_range range{"warm-up"};
-        cool<<<blocks, kThreads, 0, cooling>>>(device_poured.get(), device_cups.get(), 0, 1);
+        cool<<<blocks, kThreads, 0, cooling.get()>>>(device_poured.get(), device_cups.get(), 0, 1);
         CUDA_CHECK(cudaGetLastError());
-        measure<<<blocks, kThreads, 0, measuring>>>(device_cups.get(), device_readings.get(), 0, 1);
+        measure<<<blocks, kThreads, 0, measuring.get()>>>(device_cups.get(), device_readings.get(), 0, 1);
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
@@ -84,11 +78,11 @@ int main(int argc, char** argv) {
         for (int batch = 0; batch < batches; ++batch) {
             const size_t first = size_t{1} * batch * cups;
             // TODO(learner): let the measuring stream wait for this batch's cups.
-            cool<<<blocks, kThreads, 0, cooling>>>(&device_poured[first], &device_cups[first], cups,
-                                                   kCoolSteps);
+            cool<<<blocks, kThreads, 0, cooling.get()>>>(&device_poured[first], &device_cups[first], cups,
+                                                         kCoolSteps);
             CUDA_CHECK(cudaGetLastError());
-            measure<<<blocks, kThreads, 0, measuring>>>(&device_cups[first], &device_readings[first], cups,
-                                                        kMeasureSteps);
+            measure<<<blocks, kThreads, 0, measuring.get()>>>(&device_cups[first], &device_readings[first],
+                                                              cups, kMeasureSteps);
             CUDA_CHECK(cudaGetLastError());
         }
         CUDA_CHECK(cudaDeviceSynchronize());

@@ -1,9 +1,9 @@
-// Two workloads of independent kernels, each run with 1, 2, 4, 8 and 16 streams, then once more with the
-// number of streams that the program ships with.
+// Two workloads of independent kernels, each run with 1, 2, 4, 8 and 16 streams, several times over, then
+// once more with the number of streams that the program ships with.
 //
 // Symptom: the two shipped numbers were guessed. One workload pays for streams that gain nothing, the other
 // is several times slower than it could be.
-// Task: for each workload, ship the fewest streams whose time is within 10 % of the best in the sweep.
+// Task: for each workload, ship the fewest streams whose median time is within 10 % of the best.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -48,13 +49,22 @@ struct Workload {
     static float room(int job) { return 10 + 0.25f * static_cast<float>(job); }  // degrees Celsius
 };
 
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
 int main(int argc, char** argv) {
     Options options(argc, argv, "Runs two workloads with 1 to 16 streams, then with the shipped numbers.");
-    const auto big =
-        static_cast<int>(options.integer("--samples", 2'000'003, 1, 20'000'000, "samples in a big kernel"));
+    const int waves = options.integer("--waves", 4, 1, 50, "times that a big kernel fills the GPU");
+    const int repetitions = options.integer("--repetitions", 5, 1, 100, "repetitions of the sweep");
     options.done();
-    const Workload saturating{"saturating", 16, big, 1024};  // far more blocks than the GPU can hold
-    const Workload small{"small", 32, 203, 32768};           // one block a kernel
+    require_gpu(0);
+    int sms = 0, blocks_per_sm = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
+    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_sm, cool, kThreads, 0));
+    const Workload saturating{"saturating", 16, waves * sms * blocks_per_sm * kThreads - 1, 4096};
+    const Workload small{"small", 32, 203, 65536};  // one block per kernel
     const int inputs = std::max(saturating.samples, small.samples);
     const size_t outputs = std::max(saturating.samples_in_all(), small.samples_in_all());
     require_gpu((inputs + outputs) * sizeof(float));
@@ -64,9 +74,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < inputs; ++i) start[i] = 50 + static_cast<float>(random() % 4000) / 100;
     const auto device_start = device_array<float>(inputs), device_end = device_array<float>(outputs);
     CUDA_CHECK(cudaMemcpy(device_start.get(), start.get(), inputs * sizeof(float), cudaMemcpyHostToDevice));
-    std::vector<cudaStream_t> streams(kMostStreams);
-    for (cudaStream_t& stream : streams)
-        CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    std::vector<Stream> streams(kMostStreams);
+    for (Stream& stream : streams) stream = make_stream(cudaStreamNonBlocking);
 
     size_t wrong = 0, checked = 0;
     // Runs the jobs on the first `used` streams, in a range of that name, and checks every sample; in ms.
@@ -78,7 +87,7 @@ int main(int argc, char** argv) {
         {
             const nvtx3::scoped_range range{name};
             for (int job = 0; job < work.jobs; ++job) {
-                cool<<<(work.samples + kThreads - 1) / kThreads, kThreads, 0, streams[job % used]>>>(
+                cool<<<(work.samples + kThreads - 1) / kThreads, kThreads, 0, streams[job % used].get()>>>(
                     device_start.get(), &device_end[size_t{1} * job * work.samples], work.samples, work.steps,
                     work.room(job));
                 CUDA_CHECK(cudaGetLastError());
@@ -103,15 +112,17 @@ int main(int argc, char** argv) {
     };
 
     for (const Workload& work : {saturating, small}) run(work, kMostStreams, "warm-up");
-    for (const Workload& work : {saturating, small})
-        for (const int used : kSweep) {
-            const std::string name = work.name + " x" + std::to_string(used);
-            std::printf("%-15s %7.2f ms\n", name.c_str(), run(work, used, name));
-        }
-    std::printf("ship saturating %7.2f ms, x%d\n", run(saturating, kStreamsForSaturating, "ship saturating"),
-                kStreamsForSaturating);
-    std::printf("ship small      %7.2f ms, x%d\n", run(small, kStreamsForSmall, "ship small"),
-                kStreamsForSmall);
+    for (const Workload& work : {saturating, small}) {
+        std::map<int, std::vector<double>> times_ms;  // by the number of streams
+        for (int repetition = 0; repetition < repetitions; ++repetition)
+            for (const int used : kSweep)
+                times_ms[used].push_back(run(work, used, work.name + " x" + std::to_string(used)));
+        for (const int used : kSweep)
+            std::printf("%s x%d: %.2f ms\n", work.name.c_str(), used, median(times_ms[used]));
+        const int shipped = work.name == "small" ? kStreamsForSmall : kStreamsForSaturating;
+        std::printf("ship %s x%d: %.2f ms\n", work.name.c_str(), shipped,
+                    run(work, shipped, "ship " + work.name));
+    }
     std::printf("wrong samples: expected 0, found %zu of %zu\n", wrong, checked);
     return wrong == 0 ? 0 : 1;
 }
