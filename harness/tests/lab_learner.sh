@@ -150,7 +150,7 @@ quiz() {
     streams=$(awk '/^  stream /{ inside = 1 } /^  CUDA call/{ inside = 0 }
         inside && $1 + 0 > 0 && $2 + 0 > 0 { ++streams } END { print streams + 0 }' <<<"$out")
     try run ch05 --recorded
-    hidden=$(awk '/copy-up time hidden/{ print $7 }' <<<"$out")
+    hidden=$(awk '/H2D time hidden/{ print $7 }' <<<"$out")
     printf '# mine\nstreams_with_kernels = %s streams\n\nhidden_copies=%s # by run\n' "$streams" "$hidden" >"$answers"
     expect 1 quiz ch05 --answers "$answers"
     prints "2 right, 0 wrong, $((questions - 2)) unanswered"

@@ -57,13 +57,13 @@ int main(int argc, char** argv) {
                                    cudaMemcpyDeviceToHost, stream));
     };
 
-    // A GPU that reads pageable memory by itself (HMM, ATS) need not show what this program is about.
+    // A GPU that reads the host's page tables (ATS) need not show what this program is about.
     int reads_pageable = 0;
     cudaPointerAttributes memory{};
-    CUDA_CHECK(cudaDeviceGetAttribute(&reads_pageable, cudaDevAttrPageableMemoryAccess, 0));
+    CUDA_CHECK(cudaDeviceGetAttribute(&reads_pageable, cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0));
     CUDA_CHECK(cudaPointerGetAttributes(&memory, &hot[0]));
     if (reads_pageable && memory.type == cudaMemoryTypeUnregistered) {
-        std::fprintf(stderr, "no suitable GPU: it reads pageable memory by itself\n");
+        std::fprintf(stderr, "no suitable GPU: it reads pageable memory through the host's page tables\n");
         return 77;
     }
 
