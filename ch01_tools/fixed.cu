@@ -6,6 +6,8 @@
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch01_tools/fixed.cu -o fixed
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o fixed ./fixed
+#include <cub/block/block_reduce.cuh>
+
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -28,16 +30,13 @@ __global__ void jacobi_step(const float* plate, float* next, int side) {
 
 /// Adds the squares of what a step has changed: in each thread, then in its block, then over all blocks.
 __global__ void add_changes(const float* plate, const float* next, size_t points, double* sum) {
-    __shared__ double tree[kThreads];
+    using BlockReduce = cub::BlockReduce<double, kThreads>;
+    __shared__ BlockReduce::TempStorage storage;
     double mine = 0;
     for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < points; i += size_t{kBlocks} * kThreads)
         mine += (double{next[i]} - plate[i]) * (double{next[i]} - plate[i]);
-    tree[threadIdx.x] = mine;
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) atomicAdd(sum, tree[0]);
+    const double of_block = BlockReduce(storage).Sum(mine);  // thread 0 has it
+    if (threadIdx.x == 0) atomicAdd(sum, of_block);
 }
 
 /// A pattern of waves that a Jacobi step multiplies by one factor and does not change in any other way.

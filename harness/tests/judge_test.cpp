@@ -79,6 +79,16 @@ TEST_CASE("judge: a check that found nothing to check fails, whatever was expect
     CHECK(has(judge_finding(one, elsewhere, 0).why, "it has 'work'"));
 }
 
+TEST_CASE("judge: a recording in which the program failed answers nothing but how it failed") {
+    Evidence plain = run({});
+    plain.add_recording("too_large", run({.exit_code = 1}, false));
+    Finding how = asks("SELECT exit_code FROM PROGRAM", "== 1", "== 1");
+    Finding what = asks("SELECT LENGTH(stdout) FROM PROGRAM", ">= 0", ">= 0");
+    how.recording = what.recording = "too_large";
+    CHECK(judge_finding(plain, how, 0).verdict == Verdict::pass);
+    CHECK(judge_finding(plain, what, 0).verdict == Verdict::fail);
+}
+
 TEST_CASE("judge: what is shown needs a value, unless it says that it may be missing") {
     const Evidence one = run({});
     CHECK(judge_finding(one, shows(kKernels), 0).verdict == Verdict::pass);

@@ -35,8 +35,8 @@ __global__ void mark_as_not_computed(float* balances, int accounts) {
 }
 
 /// Each thread takes one account, so there must be as many threads as accounts, or a few more.
-void start_on_gpu(const float* deposits, float* balances, int accounts, int months) {
-    const int threads = 256, blocks = (accounts + threads - 1) / threads;
+void start_on_gpu(const float* deposits, float* balances, int accounts, int months, int threads) {
+    const int blocks = (accounts + threads - 1) / threads;
     add_interest<<<blocks, threads>>>(deposits, balances, accounts, months);
     CUDA_CHECK(cudaGetLastError());
 }
@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
     Options options(argc, argv, "Adds monthly interest to accounts with random deposits.");
     const int accounts = options.integer("--accounts", 1'000'003, 1, 100'000'000, "accounts");
     const int months = options.integer("--months", 360, 0, 1200, "months");
+    const int threads = options.integer("--threads", 256, 32, 4096, "threads in a block");
     options.done();
     const size_t bytes = accounts * sizeof(float);
     require_gpu(2 * bytes);
@@ -77,7 +78,7 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"interest"};
         CUDA_CHECK(cudaMemcpy(device_deposits.get(), deposits.data(), bytes, cudaMemcpyHostToDevice));
-        start_on_gpu(device_deposits.get(), device_balances.get(), accounts, months);
+        start_on_gpu(device_deposits.get(), device_balances.get(), accounts, months, threads);
         CUDA_CHECK(cudaMemcpy(balances.data(), device_balances.get(), bytes, cudaMemcpyDeviceToHost));
     }
     if (balances.back() == kNotComputed)

@@ -6,6 +6,8 @@
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
+#include <cub/block/block_reduce.cuh>
+
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -28,15 +30,12 @@ __global__ void lose_charge(float* volts, int capacitors) {
 
 /// One block adds up half the square of every voltage: the energy in joules at a capacitance of 1 farad.
 __global__ void add_energy(const float* volts, int capacitors, double* joules) {
-    __shared__ double tree[kThreads];
+    using BlockReduce = cub::BlockReduce<double, kThreads>;
+    __shared__ BlockReduce::TempStorage storage;
     float mine = 0;
     for (int i = threadIdx.x; i < capacitors; i += kThreads) mine += 0.5f * volts[i] * volts[i];
-    tree[threadIdx.x] = mine;
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) *joules = tree[0];
+    const double sum = BlockReduce(storage).Sum(mine);  // thread 0 has it
+    if (threadIdx.x == 0) *joules = sum;
 }
 
 void write_line(std::vector<std::string>& log, int step, double joules) {

@@ -79,8 +79,7 @@ int main(int argc, char** argv) {
     std::vector<float> speeds(size_t{kThreads} * largest);
     const auto gpu_kinds = device_array<Kind>(kKinds);
     const auto gpu_speeds = device_array<float>(speeds.size());
-    cudaEvent_t before = nullptr, after = nullptr;
-    for (cudaEvent_t* const event : {&before, &after}) CUDA_CHECK(cudaEventCreate(event));
+    const Event before = make_event(), after = make_event();
 
     size_t wrong = 0;
     // Does the launches of a workload with so many blocks each, in a range of that name; checks every grain.
@@ -98,16 +97,16 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaDeviceSynchronize());
         {
             const nvtx3::scoped_range range{name};
-            CUDA_CHECK(cudaEventRecord(before));
+            CUDA_CHECK(cudaEventRecord(before.get()));
             for (int launch = 0; launch < work.launches; ++launch) {
                 sink<<<blocks, kThreads>>>(gpu_kinds.get(), gpu_speeds.get(), work.steps);
                 CUDA_CHECK(cudaGetLastError());
             }
-            CUDA_CHECK(cudaEventRecord(after));
+            CUDA_CHECK(cudaEventRecord(after.get()));
             CUDA_CHECK(cudaDeviceSynchronize());
         }
         float ms = 0;
-        CUDA_CHECK(cudaEventElapsedTime(&ms, before, after));
+        CUDA_CHECK(cudaEventElapsedTime(&ms, before.get(), after.get()));
         CUDA_CHECK(cudaMemcpy(speeds.data(), gpu_speeds.get(), bytes, cudaMemcpyDeviceToHost));
         for (size_t i = 0; i < grains; ++i)
             wrong += !(std::fabs(speeds[i] / expected[i % kKinds] - 1) <= 1e-3);

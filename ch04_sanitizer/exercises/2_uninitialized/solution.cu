@@ -1,9 +1,8 @@
 // Counts the bytes of several recordings, 64 kinds each, a recording in four chunks: every block counts its
 // share of a chunk in shared memory, then one thread a kind adds what the blocks have found to the bin.
 //
-// Right: each recording's bins are set to zero before the first chunk is added. An allocation has whatever
-// the memory held before: zeros if nobody has used it yet, the counts of the recording before if somebody
-// has.
+// Right: the bins are set to zero before the first chunk of each recording is added. Until then they hold the
+// counts of the recording before, and in the first recording whatever the memory held.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    compute-sanitizer --tool initcheck ./solution --recordings 1
@@ -53,12 +52,11 @@ int main(int argc, char** argv) {
         ++expected[i / count * kKinds + bytes[i] / kShare];
     }
     const auto device_bytes = device_array<unsigned char>(bytes.size());
-    const auto partial = device_array<unsigned>(kBlocks * kKinds);
+    const auto partial = device_array<unsigned>(kBlocks * kKinds), bins = device_array<unsigned>(kKinds);
     CUDA_CHECK(cudaMemcpy(device_bytes.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
 
     for (size_t recording = 0; recording < recordings; ++recording) {
         nvtx3::scoped_range range{"count"};
-        const auto bins = device_array<unsigned>(kKinds);  // freed at the end of this recording
         CUDA_CHECK(cudaMemset(bins.get(), 0, bins_bytes));
         for (size_t chunk = 0; chunk < kChunks; ++chunk) {
             const size_t begin = count * chunk / kChunks, length = count * (chunk + 1) / kChunks - begin;

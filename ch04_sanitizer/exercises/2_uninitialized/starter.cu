@@ -52,13 +52,12 @@ int main(int argc, char** argv) {
         ++expected[i / count * kKinds + bytes[i] / kShare];
     }
     const auto device_bytes = device_array<unsigned char>(bytes.size());
-    const auto partial = device_array<unsigned>(kBlocks * kKinds);
+    const auto partial = device_array<unsigned>(kBlocks * kKinds), bins = device_array<unsigned>(kKinds);
     CUDA_CHECK(cudaMemcpy(device_bytes.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
 
     for (size_t recording = 0; recording < recordings; ++recording) {
         nvtx3::scoped_range range{"count"};
-        const auto bins = device_array<unsigned>(kKinds);  // freed at the end of this recording
-        // TODO(learner): what do the bins hold at this point?
+        // TODO(learner): what do the bins hold here, in the first recording and in the second?
         for (size_t chunk = 0; chunk < kChunks; ++chunk) {
             const size_t begin = count * chunk / kChunks, length = count * (chunk + 1) / kChunks - begin;
             count_chunk<<<kBlocks, kThreads>>>(&device_bytes[recording * count + begin], length,

@@ -6,6 +6,8 @@
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -Xcompiler=-rdynamic -arch=native -I../../.. starter.cu -o starter
 // look:    compute-sanitizer --tool memcheck --leak-check full ./starter --count 1003    (in this folder)
+#include <cub/block/block_reduce.cuh>
+
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -25,10 +27,13 @@ struct Request {
 };
 
 __global__ void add_up(const float* x, size_t count, double* sum) {
+    using BlockReduce = cub::BlockReduce<double, kThreads>;
+    __shared__ BlockReduce::TempStorage storage;
     double mine = 0;
     for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
         mine += x[i];
-    atomicAdd(sum, mine);
+    const double of_block = BlockReduce(storage).Sum(mine);  // thread 0 has it
+    if (threadIdx.x == 0) atomicAdd(sum, of_block);
 }
 
 /// Is the request in order? Never inlined, so that a backtrace shows its name.

@@ -1,5 +1,5 @@
-// Turns up the volume of one part of a recording, in place: the samples from number --first on are multiplied
-// by a gain, four at a time.
+// Turns up the volume of one part of a recording, in place: of both channels, which lie one behind the other,
+// the samples from number --first on are multiplied by a gain, four at a time.
 //
 // Symptom: `misaligned address` for some parts of the recording, the right answer for others.
 // Task: make the kernel right wherever the part begins. Keep the 16-byte loads and stores for the samples in
@@ -42,7 +42,8 @@ int main(int argc, char** argv) {
     const int count =
         static_cast<int>(options.integer("--count", 1000001, 1, 64 << 20, "samples in the part"));
     options.done();
-    const size_t total = first + count + kAfter, bytes = total * sizeof(float);
+    const size_t pitch = (first + count + kAfter + kLanes - 1) / kLanes * kLanes;  // samples of a channel
+    const size_t total = 2 * pitch, bytes = total * sizeof(float);
     require_gpu(bytes);
 
     const auto before = pinned_array<float>(total), after = pinned_array<float>(total);
@@ -59,22 +60,22 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    {
-        nvtx3::scoped_range range{"amplify"};
-        amplify<<<blocks, kThreads>>>(&recording[first], count, kGain);
+    for (const size_t channel : {size_t{0}, pitch}) {
+        nvtx3::scoped_range range{channel == 0 ? "left" : "right"};
+        amplify<<<blocks, kThreads>>>(&recording[channel + first], count, kGain);
         CUDA_CHECK(cudaGetLastError());
+        CUDA_CHECK(cudaDeviceSynchronize());
     }
-    CUDA_CHECK(cudaDeviceSynchronize());
 
     CUDA_CHECK(cudaMemcpy(after.get(), recording.get(), bytes, cudaMemcpyDeviceToHost));
     size_t wrong = 0;
     for (size_t i = 0; i < total; ++i) {
-        const bool inside = i >= first && i < first + count;
+        const bool inside = i % pitch >= first && i % pitch < first + count;
         const double expected = inside ? static_cast<double>(before[i]) * kGain : before[i];
         if (!(std::fabs(after[i] - expected) <= 1e-6) && ++wrong == 1)
             std::printf("sample %zu: expected %.6f, found %.6f\n", i, expected, after[i]);
     }
-    std::printf("samples %zu to %zu amplified\n", first, first + count - 1);
+    std::printf("samples %zu to %zu of both channels amplified\n", first, first + count - 1);
     std::printf("wrong samples: expected 0, found %zu of %zu\n", wrong, total);
     return wrong == 0 ? 0 : 1;
 }

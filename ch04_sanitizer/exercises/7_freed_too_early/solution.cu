@@ -32,12 +32,6 @@ __global__ void add_up(const float* squares, float* sums, int count) {
     sums[first] = sum;
 }
 
-cudaStream_t make_stream() {
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return stream;
-}
-
 /// Lets the device's memory pool keep what is freed, for the next batch; by default it goes back to the
 /// driver when the host waits. Ends the program with exit code 77 where there are no memory pools.
 void keep_freed_memory() {
@@ -78,9 +72,8 @@ int main(int argc, char** argv) {
     const auto device_readings = device_array<float>(total), device_sums = device_array<float>(kSums);
     CUDA_CHECK(cudaMemcpy(device_readings.get(), readings.get(), batches * bytes, cudaMemcpyHostToDevice));
 
-    const cudaStream_t squaring = make_stream(), adding = make_stream();
-    cudaEvent_t squared = nullptr;
-    CUDA_CHECK(cudaEventCreateWithFlags(&squared, cudaEventDisableTiming));
+    const Stream squaring = make_stream(cudaStreamNonBlocking), adding = make_stream(cudaStreamNonBlocking);
+    const Event squared = make_event(cudaEventDisableTiming);
     const int blocks = (count + kThreads - 1) / kThreads;
     int wrong = 0;
     {
@@ -88,17 +81,17 @@ int main(int argc, char** argv) {
         for (int batch = 0; batch < batches; ++batch) {
             const size_t begin = size_t{1} * batch * count;
             float* squares = nullptr;
-            CUDA_CHECK(cudaMallocAsync(&squares, bytes, squaring));
-            square<<<blocks, kThreads, 0, squaring>>>(&device_readings[begin], squares, count);
+            CUDA_CHECK(cudaMallocAsync(&squares, bytes, squaring.get()));
+            square<<<blocks, kThreads, 0, squaring.get()>>>(&device_readings[begin], squares, count);
             CUDA_CHECK(cudaGetLastError());
-            CUDA_CHECK(cudaEventRecord(squared, squaring));
-            CUDA_CHECK(cudaStreamWaitEvent(adding, squared));
-            add_up<<<kSums / kThreads, kThreads, 0, adding>>>(squares, device_sums.get(), count);
+            CUDA_CHECK(cudaEventRecord(squared.get(), squaring.get()));
+            CUDA_CHECK(cudaStreamWaitEvent(adding.get(), squared.get()));
+            add_up<<<kSums / kThreads, kThreads, 0, adding.get()>>>(squares, device_sums.get(), count);
             CUDA_CHECK(cudaGetLastError());
-            CUDA_CHECK(cudaFreeAsync(squares, adding));
+            CUDA_CHECK(cudaFreeAsync(squares, adding.get()));
             CUDA_CHECK(cudaMemcpyAsync(sums.get(), device_sums.get(), kSums * sizeof(float),
-                                       cudaMemcpyDeviceToHost, adding));
-            CUDA_CHECK(cudaStreamSynchronize(adding));
+                                       cudaMemcpyDeviceToHost, adding.get()));
+            CUDA_CHECK(cudaStreamSynchronize(adding.get()));
             wrong += !show(batch, &readings[begin], count, sums.get());
         }
     }
