@@ -64,6 +64,7 @@ class Running {
     explicit Running(pid_t pid) {
         static std::once_flag handlers;
         std::call_once(handlers, [] {
+            ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // for kill_orphans()
             for (const int signal : {SIGINT, SIGTERM, SIGHUP})
                 if (::signal(signal, pass_on) == SIG_IGN) ::signal(signal, SIG_IGN);  // as nohup wants it
         });
@@ -173,6 +174,18 @@ void kill_tree(pid_t pid) {
     ::kill(pid, SIGKILL);
 }
 
+/// Kills what the program left to us when its parent ended, if nothing else runs that may have left it.
+void kill_orphans(pid_t pid) {
+    for (const std::atomic<pid_t>& group : running_groups)
+        if (group != 0 && group != pid) return;
+    std::error_code ignored;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+        std::ifstream children(thread.path() / "children");
+        for (pid_t child = 0; children >> child;)
+            if (child != pid) kill_tree(child), ::waitpid(child, nullptr, 0);
+    }
+}
+
 using Deadline = std::chrono::steady_clock::time_point;
 
 int milliseconds_until(Deadline deadline) {
@@ -181,27 +194,36 @@ int milliseconds_until(Deadline deadline) {
     return static_cast<int>(std::clamp<int64_t>(left.count(), 0, INT_MAX));
 }
 
-/// Reads both outputs to their end; false at the deadline.
-bool read_outputs(Pipe& out, Pipe& err, Outcome& outcome, Deadline deadline) {
+/// Has the program ended? Its status is not taken.
+bool has_ended(pid_t pid) {
+    siginfo_t ended{};
+    return ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == pid;
+}
+
+/// Reads both outputs to their end, or to that of the program: what it started may hold them open for longer.
+/// False at the deadline.
+bool read_outputs(pid_t pid, Pipe& out, Pipe& err, Outcome& outcome, Deadline deadline) {
+    constexpr int kLook = 5;       // ms
+    int reads_after_the_end = 32;  // more than the pipes hold
     while (out.end[0] >= 0 || err.end[0] >= 0) {
         const int left = milliseconds_until(deadline);
         if (left == 0) return false;
+        const bool ended = has_ended(pid);
         std::array<pollfd, 2> ready{{{out.end[0], POLLIN, 0}, {err.end[0], POLLIN, 0}}};
-        if (::poll(ready.data(), ready.size(), left) <= 0) continue;
+        const int found = ::poll(ready.data(), ready.size(), ended ? 0 : std::min(left, kLook));
+        if (ended && (found == 0 || --reads_after_the_end == 0)) return true;
+        if (found <= 0) continue;
         if (ready[0].revents && !drain(out.end[0], outcome.out)) out.close_read();
         if (ready[1].revents && !drain(err.end[0], outcome.err)) err.close_read();
     }
     return true;
 }
 
-/// Waits until the program has ended, without taking its status; false at the deadline. It may have closed
-/// its outputs long before.
+/// Waits until the program has ended; false at the deadline. It may have closed its outputs long before.
 bool wait_for_end(pid_t pid, Deadline deadline) {
     for (auto pause = std::chrono::microseconds(100);; pause = std::min(pause * 2, decltype(pause)(1'000))) {
-        siginfo_t ended{};
-        if (::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            ended.si_pid == pid)
-            return true;
+        if (has_ended(pid)) return true;
         if (milliseconds_until(deadline) == 0) return false;
         std::this_thread::sleep_for(pause);
     }
@@ -218,10 +240,11 @@ Outcome run(const Command& command) {
     err.close_write();
 
     const Deadline deadline = std::chrono::steady_clock::now() + command.limit;
-    outcome.timed_out = !read_outputs(out, err, outcome, deadline) || !wait_for_end(pid, deadline);
+    outcome.timed_out = !read_outputs(pid, out, err, outcome, deadline) || !wait_for_end(pid, deadline);
     if (outcome.timed_out) {
         kill_tree(pid);
         ::kill(-pid, SIGKILL);
+        kill_orphans(pid);
     }
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {

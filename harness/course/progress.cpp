@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -26,6 +28,19 @@ std::optional<Step> step_from(const std::string& word) {
     const auto at = std::find(std::begin(kSteps), std::end(kSteps), word);
     if (at == std::end(kSteps)) return std::nullopt;
     return static_cast<Step>(at - std::begin(kSteps));
+}
+
+/// As utc_now() writes it.
+bool is_time(const std::string& word) {
+    static const std::string pattern = "0000-00-00T00:00:00Z";
+    return std::equal(word.begin(), word.end(), pattern.begin(), pattern.end(), [](char c, char wanted) {
+        return wanted == '0' ? std::isdigit(static_cast<unsigned char>(c)) != 0 : c == wanted;
+    });
+}
+
+void say_once(const std::string& sentence) {
+    static std::set<std::string> said;
+    if (said.insert(sentence).second) fmt::print(stderr, "{}\n", sentence);
 }
 
 }  // namespace
@@ -51,22 +66,28 @@ void Progress::add(Step step, const std::string& subject, const std::vector<std:
 
 std::vector<Progress::Line> Progress::lines() const {
     std::vector<Line> lines;
-    for (const std::string& text : split(fs::exists(file_) ? read_file(file_) : "", '\n')) {
+    for (const std::string& text : split(fs::is_regular_file(file_) ? read_file(file_) : "", '\n')) {
         const std::vector<std::string> words = split(trim(text), ' ');
         const auto step = words.size() < 3 ? std::nullopt : step_from(words[1]);
         if (!step || words.size() > (step == Step::failed ? 4 : 3)) continue;
+        if (!is_time(words[0])) {
+            say_once(fmt::format("a line of {} does not count, since '{}' is no time like {}: {}",
+                                 file_.string(), printable(words[0]), utc_now(), printable(text)));
+            continue;
+        }
         const auto failed = words.size() > 3 ? split(words[3], ',') : std::vector<std::string>{};
         lines.push_back({words[0], words[2], *step, failed});
     }
-    std::stable_sort(lines.begin(), lines.end(),
-                     [](const Line& a, const Line& b) { return a.time < b.time; });
     return lines;
 }
 
 Done Progress::exercise(const std::string& subject) const {
     Done done;
+    int number = 0;
     for (const Line& line : lines()) {
+        ++number;
         if (line.subject != subject) continue;
+        done.line = number;
         done.started = done.started || line.step == Step::started;
         done.passed = done.passed || line.step == Step::passed;
         done.hints += line.step == Step::hint;

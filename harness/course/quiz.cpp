@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <regex>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -39,18 +42,46 @@ double right_answer(const Question& question, const Evidence& evidence) {
 
 namespace {
 
-/// Is it the question's unit, or how the unit is written as well?
-bool is_unit(const std::string& written, const std::string& unit) {
-    if (written == unit) return true;
-    if (unit == "times") return written == "x" || written == "×";
-    if (unit == "bytes") return written == "B";
-    return unit == "µs" && written == "us";
+/// A unit as people write it: what it measures, and how much of that it is.
+struct Unit {
+    const char *name, *of;
+    double size;
+};
+constexpr Unit kUnits[] = {{"s", "time", 1e9},   {"ms", "time", 1e6},  {"µs", "time", 1e3},
+                           {"μs", "time", 1e3},  {"us", "time", 1e3},  {"ns", "time", 1},
+                           {"GB", "size", 1e9},  {"MB", "size", 1e6},  {"kB", "size", 1e3},
+                           {"B", "size", 1},     {"bytes", "size", 1}, {"byte", "size", 1},
+                           {"x", "times", 1},    {"×", "times", 1},    {"times", "times", 1},
+                           {"%", "share", 0.01}, {"share", "share", 1}};
+
+/// What a number in the unit as written is to be multiplied by, for the question's own; nothing if the units
+/// measure different things.
+std::optional<double> factor(const std::string& written, const std::string& unit) {
+    const auto find = [](const std::string& name) {
+        return std::find_if(std::begin(kUnits), std::end(kUnits),
+                            [&](const Unit& u) { return u.name == name; });
+    };
+    const auto *from = find(written), *to = find(unit);
+    if (written.empty() || written == unit) return 1;
+    if (from == std::end(kUnits) || to == std::end(kUnits) || std::string(from->of) != to->of)
+        return std::nullopt;
+    return from->size / to->size;
+}
+
+/// Without the commas between thousands: "4,000,000". Any other comma stays.
+std::string without_commas(const std::string& text) {
+    static const std::regex grouped(R"(([-+]?\d{1,3}(,\d{3})+)(?![\d,])(.*))");
+    std::smatch match;
+    if (text.size() > 60 || !std::regex_match(text, match, grouped)) return text;
+    std::string number = match[1];
+    std::erase(number, ',');
+    return number + match[3].str();
 }
 
 }  // namespace
 
 double parse_answer(const Question& question, const std::string& text) {
-    const std::string word = trim(text);
+    const std::string word = without_commas(trim(text));
     const std::size_t choices = question.choices.size();
     if (choices > 0) {
         const int letter = word.size() == 1 ? std::tolower(static_cast<unsigned char>(word[0])) - 'a' : -1;
@@ -61,12 +92,11 @@ double parse_answer(const Question& question, const std::string& text) {
     double number = 0;
     const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
     const std::string unit = trim(word.substr(static_cast<std::size_t>(end - word.data())));
-    const bool percent = question.unit == "share" && unit == "%";
-    const bool is_number = problem == std::errc() && std::isfinite(number);
-    if (!is_number || !(unit.empty() || is_unit(unit, question.unit) || percent))
+    const std::optional<double> times = factor(unit, question.unit);
+    if (problem != std::errc() || !std::isfinite(number) || !times)
         throw Error(fmt::format("'{}' is no number: write it like {}", printable(word),
                                 question.unit == "share" ? "0.5 or 50%" : trim("1.5 " + question.unit)));
-    return percent ? number / 100 : number;
+    return number * *times;
 }
 
 bool is_right(const Question& question, double answer, double right) {

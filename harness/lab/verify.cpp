@@ -43,11 +43,15 @@ Claim judge_sanitizer(const Course& course, const SanitizerRun& wanted, const An
             run_sanitizer(wanted.tool, build_program(course, wanted.program, announce),
                           wanted.program.check_arguments, announce);
         const bool clean = output.errors == 0 && output.reports.empty();
+        // A faulty program may give a wrong answer, which is exit code 1; none may break off.
+        const bool broke_off = output.exit_code > (wanted.may_fail ? 1 : 0);
         const std::string first = output.reports.empty() ? "?" : output.reports[0].kind;
-        claim.verdict = clean != wanted.must_report ? Verdict::pass : Verdict::fail;
-        claim.why = claim.verdict == Verdict::pass ? ""
-                    : clean                        ? "it reports nothing"
-                            : fmt::format("{} errors, the first: {}", output.errors, first);
+        const bool holds = clean ? !wanted.must_report && !broke_off : wanted.must_report;
+        claim.verdict = holds ? Verdict::pass : Verdict::fail;
+        claim.why = holds                ? ""
+                    : clean && broke_off ? fmt::format("the program ends with exit code {}", output.exit_code)
+                    : clean              ? "it reports nothing"
+                                         : fmt::format("{} errors, the first: {}", output.errors, first);
     } catch (const Error& problem) {
         claim.verdict = problem.exit_code == kNothingCouldRun ? Verdict::not_run : Verdict::fail;
         claim.why = problem.what();

@@ -177,6 +177,9 @@ verify() {
     mode whole compute-sanitizer errors
     expect 1 verify ch05
     prints '✗ fail  ch05_streams/fixed.cu memcheck: 1 errors, the first: Invalid __global__ write'
+    mode whole compute-sanitizer ends
+    expect 1 verify ch05
+    prints '✗ fail  ch05_streams/fixed.cu racecheck: the program ends with exit code 139'
     mode whole compute-sanitizer works
     on no_sanitizer
     if try_without compute-sanitizer verify ch05; then
