@@ -30,11 +30,13 @@ struct Graded {
     std::string label = {};  ///< where the evidence that decided is from
 };
 
+/// `label`: where its evidence is from, unless that stands above the question before.
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
                     const std::string& label) {
-    fmt::print(
-        "\n{} {}\n   {}\n", bold(fmt::format("{}.", number)), paragraph(question.asks, 3),
-        dim(fmt::format("{} · {} · {}", question.id, chapter.program_of(question).file.string(), label)));
+    const std::string asked = fmt::format("{} {}", bold(fmt::format("{}.", number)), question.asks);
+    const std::string about = fmt::format("{} · {}", question.id, chapter.program_of(question).file.string());
+    fmt::print("\n{}\n   {}\n", paragraph(asked, 3), dim(paragraph(about, 3)));
+    if (!label.empty()) fmt::print("   {}\n", dim(paragraph(label, 3)));
     for (std::size_t i = 0; i < question.choices.size(); ++i)
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
 }
@@ -54,7 +56,7 @@ std::string unit_of(const Question& question, double value) {
 void print_result(const Course& course, const Question& question, const QuizEvidence& evidence,
                   Result result) {
     if (result == Result::wrong) {
-        fmt::print("   {} {}\n", red("not so."), paragraph(question.look, 3));
+        fmt::print("   {}\n", paragraph(red("not so.") + " " + question.look, 3));
         const std::string file = course.shown(evidence.path);
         const std::string range =
             question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
@@ -189,6 +191,7 @@ std::vector<Graded> go_through(const Course& course, const Chapter& chapter, con
     const auto is_done = [&](const Graded& g) { return !options.all && g.result == Result::right; };
     if (asking) print_how_to_answer(all.size(), std::count_if(all.begin(), all.end(), is_done));
     bool ended = false;
+    std::string label;
     for (std::size_t i = 0; i < all.size() && !ended; ++i) {
         Graded& graded = all[i];
         const Question& question = *graded.question;
@@ -199,7 +202,9 @@ std::vector<Graded> go_through(const Course& course, const Chapter& chapter, con
             continue;
         }
         graded.label = evidence->label;
-        if (!options.json) print_question(chapter, question, i + 1, evidence->label);
+        if (!options.json)
+            print_question(chapter, question, i + 1, evidence->label == label ? "" : evidence->label);
+        label = evidence->label;
         const Note note = [&](Result result) {
             graded.result = result;
             progress.add(result == Result::right ? Step::right : Step::wrong,

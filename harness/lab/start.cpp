@@ -12,15 +12,15 @@ namespace {
 
 void print_next(const Exercise& exercise) {
     fmt::print(
-        "read   {}\nedit   {}\ncheck  ./lab check {}   (or ./lab watch {}: checks whenever you save)\n",
+        "read   {}\nedit   {}\ncheck  ./lab check {}\n"
+        "watch  ./lab watch {} checks whenever you save\n",
         (exercise.of.folder / "README.md").string(), exercise.answer, exercise.name, exercise.name);
 }
 
 int start(const std::string& name) {
     const Exercise exercise = choose_exercise(name);
     if (fs::exists(exercise.answer_path)) {
-        fmt::print("you have started this one already; ./lab reset {} puts the starter back\n",
-                   exercise.name);
+        fmt::print("begun already; ./lab reset {} puts the starter back\n", exercise.name);
     } else {
         exercise.start();
         fmt::print("{}  {}, {} minutes\n", bold(exercise.name), exercise.of.title, exercise.of.minutes);

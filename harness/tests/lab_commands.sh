@@ -61,7 +61,7 @@ front_door() {
 make_front_door() { # folder
     mkdir -p "$1/harness" "$1/tools" "$1/build/bin"
     cp lab "$1/"
-    cp "$source/harness/build.sh" "$1/harness/"
+    cp "$repository/harness/build.sh" "$1/harness/"
     touch "$1/CMakeLists.txt" "$1/harness/a.cpp"
     printf '#!/bin/sh\necho cmake version 3.30.0\n' >"$1/tools/cmake"
     printf '#!/bin/sh\necho "ran in $LAB_ROOT"\n' >"$1/build/bin/lab"

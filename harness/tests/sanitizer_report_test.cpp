@@ -94,10 +94,14 @@ const std::vector<Expected> kExpected{
      "1 x Invalid __global__ read, filter starter.cu:40, 4 bytes, allocation 4028 +1, smooth@shlib.so, "
      "main@shlib\n"
      "1 x API cudaErrorLaunchFailure, cudaDeviceSynchronize, main@shlib\n"
-     "2 x Leak, 4028 bytes, cudaMallocHost@shlib, std::unique_ptr<int [], PinnedFree> "
+     "1 x Leak, 4028 bytes, cudaMallocHost@shlib, std::unique_ptr<int [], PinnedFree> "
      "pinned_array<int>(unsigned long)@shlib, main@shlib\n"
-     "2 x Leak, 4012 bytes, cudaMallocHost@shlib, std::unique_ptr<int [], PinnedFree> "
-     "pinned_array<int>(unsigned long)@shlib, main@shlib"},
+     "1 x Leak, 4012 bytes, cudaMallocHost@shlib, std::unique_ptr<int [], PinnedFree> "
+     "pinned_array<int>(unsigned long)@shlib, main@shlib\n"
+     "1 x Leak, 4028 bytes, cudaMalloc@shlib, std::unique_ptr<int [], DeviceFree> "
+     "device_array<int>(unsigned long)@shlib, main@shlib\n"
+     "1 x Leak, 4012 bytes, cudaMalloc@shlib, std::unique_ptr<int [], DeviceFree> "
+     "device_array<int>(unsigned long)@shlib, main@shlib"},
     {"misaligned_memcheck", 150145,
      "3 x Invalid __global__ read, amplify starter.cu:31, 16 bytes, allocation 4000408, main@misaligned"},
     {"oob_memcheck", 11,

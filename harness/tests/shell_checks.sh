@@ -8,7 +8,7 @@ if (($# != 1)) || [[ ! -x $1 || ! -d harness/tests/fake_tools ]]; then
     exit 2
 fi
 lab=$(realpath -- "$1")
-readonly source=$PWD
+readonly repository=$PWD
 temporary=$(mktemp -d) || exit 2
 trap 'rm -rf -- "$temporary"' EXIT
 course=$temporary/course
