@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <set>
 
@@ -32,15 +32,9 @@ std::optional<Step> step_from(const std::string& word) {
 
 /// As utc_now() writes it.
 bool is_time(const std::string& word) {
-    static const std::string pattern = "0000-00-00T00:00:00Z";
-    return std::equal(word.begin(), word.end(), pattern.begin(), pattern.end(), [](char c, char wanted) {
-        return wanted == '0' ? std::isdigit(static_cast<unsigned char>(c)) != 0 : c == wanted;
-    });
-}
-
-void say_once(const std::string& sentence) {
-    static std::set<std::string> said;
-    if (said.insert(sentence).second) fmt::print(stderr, "{}\n", sentence);
+    std::tm time{};
+    const char* const end = ::strptime(word.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
+    return end && !*end && word.size() == utc_now().size();
 }
 
 }  // namespace
@@ -71,8 +65,10 @@ std::vector<Progress::Line> Progress::lines() const {
         const auto step = words.size() < 3 ? std::nullopt : step_from(words[1]);
         if (!step || words.size() > (step == Step::failed ? 4 : 3)) continue;
         if (!is_time(words[0])) {
-            say_once(fmt::format("a line of {} does not count, since '{}' is no time like {}: {}",
-                                 file_.string(), printable(words[0]), utc_now(), printable(text)));
+            static std::set<std::string> said;
+            if (said.insert(text).second)
+                fmt::print(stderr, "{}: this line has no time like {}, so it does not count: {}\n",
+                           file_.string(), utc_now(), printable(text));
             continue;
         }
         const auto failed = words.size() > 3 ? split(words[3], ',') : std::vector<std::string>{};

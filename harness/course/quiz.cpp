@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <regex>
 
@@ -42,40 +42,27 @@ double right_answer(const Question& question, const Evidence& evidence) {
 
 namespace {
 
-/// A unit as people write it: what it measures, and how much of that it is.
-struct Unit {
-    const char *name, *of;
-    double size;
-};
-constexpr Unit kUnits[] = {{"s", "time", 1e9},   {"ms", "time", 1e6},  {"µs", "time", 1e3},
-                           {"μs", "time", 1e3},  {"us", "time", 1e3},  {"ns", "time", 1},
-                           {"GB", "size", 1e9},  {"MB", "size", 1e6},  {"kB", "size", 1e3},
-                           {"B", "size", 1},     {"bytes", "size", 1}, {"byte", "size", 1},
-                           {"x", "times", 1},    {"×", "times", 1},    {"times", "times", 1},
-                           {"%", "share", 0.01}, {"share", "share", 1}};
+/// Units as people write them: what they measure, and how much of that they are.
+const std::map<std::string, std::pair<char, double>> kUnits{
+    {"s", {'t', 1e9}},  {"ms", {'t', 1e6}}, {"µs", {'t', 1e3}},  {"us", {'t', 1e3}},  {"ns", {'t', 1}},
+    {"GB", {'b', 1e9}}, {"MB", {'b', 1e6}}, {"kB", {'b', 1e3}},  {"bytes", {'b', 1}}, {"B", {'b', 1}},
+    {"x", {'x', 1}},    {"×", {'x', 1}},    {"times", {'x', 1}}, {"share", {'s', 1}}, {"%", {'s', 0.01}}};
 
 /// What a number in the unit as written is to be multiplied by, for the question's own; nothing if the units
 /// measure different things.
 std::optional<double> factor(const std::string& written, const std::string& unit) {
-    const auto find = [](const std::string& name) {
-        return std::find_if(std::begin(kUnits), std::end(kUnits),
-                            [&](const Unit& u) { return u.name == name; });
-    };
-    const auto *from = find(written), *to = find(unit);
     if (written.empty() || written == unit) return 1;
-    if (from == std::end(kUnits) || to == std::end(kUnits) || std::string(from->of) != to->of)
+    const auto from = kUnits.find(written), to = kUnits.find(unit);
+    if (from == kUnits.end() || to == kUnits.end() || from->second.first != to->second.first)
         return std::nullopt;
-    return from->size / to->size;
+    return from->second.second / to->second.second;
 }
 
 /// Without the commas between thousands: "4,000,000". Any other comma stays.
-std::string without_commas(const std::string& text) {
-    static const std::regex grouped(R"(([-+]?\d{1,3}(,\d{3})+)(?![\d,])(.*))");
-    std::smatch match;
-    if (text.size() > 60 || !std::regex_match(text, match, grouped)) return text;
-    std::string number = match[1];
-    std::erase(number, ',');
-    return number + match[3].str();
+std::string without_commas(std::string text) {
+    static const std::regex grouped(R"([-+]?\d{1,3}(,\d{3})+([^,\d][^,]*)?)");
+    if (text.size() < 60 && std::regex_match(text, grouped)) std::erase(text, ',');
+    return text;
 }
 
 }  // namespace

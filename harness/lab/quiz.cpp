@@ -41,14 +41,12 @@ void print_question(const Chapter& chapter, const Question& question, std::size_
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
 }
 
-/// The question's unit behind this number: "1 copy".
+/// The question's unit behind this number: "1 stream". A factor stays "1 times".
 std::string unit_of(const Question& question, double value) {
-    std::string unit = question.unit;
+    const std::string& unit = question.unit;
     if (value != 1 || unit.size() < 4 || !unit.ends_with('s') || unit == "times") return unit;
-    unit.pop_back();
-    if (unit.ends_with("ie")) unit.replace(unit.size() - 2, 2, "y");
-    if (unit.ends_with("sse")) unit.pop_back();
-    return unit.ends_with("/") ? question.unit : unit;  // GB/s
+    if (unit == "copies") return "copy";
+    return unit.substr(0, unit.size() - (unit == "launches" ? 2 : 1));
 }
 
 /// Prints the result of an answer: if it is right, the number in full, which the answer may only be near to;

@@ -40,8 +40,7 @@ fs::path keep_answer(const fs::path& answer) {
         // Some file systems have no hard links.
         if (problem && problem != std::errc::file_exists) fs::copy_file(answer, kept, problem);
         if (!problem) return kept;
-        if (problem != std::errc::file_exists)
-            throw Error(fmt::format("cannot keep your answer as {}: {}", kept.string(), problem.message()));
+        if (problem != std::errc::file_exists) throw fs::filesystem_error("cannot keep", kept, problem);
     }
 }
 

@@ -71,22 +71,14 @@ void verify_clean(const Course& course, const Chapter& chapter, const AddClaim& 
     for (Claim& claim : claims) add(std::move(claim));
 }
 
-/// Records a program in all its recordings. With `publish` they replace the course's own, but for a wrong
-/// answer's: `lab record` writes those.
-Evidence record_here(const Course& course, const Case& of, const Program& program, bool publish) {
-    if (!publish || !program.base.empty()) return record_live(course, program, announce_to_terminal);
-    const fs::path binary = build_program(course, program, announce_to_terminal);
-    std::optional<Evidence> evidence;
-    for (const Program& recorded : all_recordings(program)) {
-        const fs::path written =
-            record_evidence(course, recorded, binary, keeps_reports(of, recorded), announce_to_terminal);
-        announce_to_terminal(fmt::format("# recorded {}", course.shown(written)));
-        if (evidence)
-            evidence->add_recording(recorded.recording.name, Evidence::open(written));
-        else
-            evidence = Evidence::open(written);
-    }
-    return std::move(*evidence);
+/// Records a program in all its recordings, which replace the course's own.
+Evidence record_for_all(const Course& course, const Case& of, const Program& program) {
+    const fs::path written = record_evidence(course, of, program, announce_to_terminal);
+    announce_to_terminal("# recorded " + course.shown(written));
+    Evidence evidence = Evidence::open(written);
+    for (const Recording& further : program.further)
+        evidence.add_recording(further.name, record_for_all(course, of, program.recorded_as(further)));
+    return evidence;
 }
 
 Verified verify_live(const Course& course, const Chapter& chapter, bool publish, const AddClaim& print) {
@@ -100,7 +92,9 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
         if (const std::string missing = missing_for_live(of.needs()); !missing.empty())
             throw Error(missing, kNothingCouldRun);
-        Evidence evidence = record_here(course, of, program, publish);
+        const bool is_wrong = !program.base.empty();  // `lab record` keeps these
+        Evidence evidence = publish && !is_wrong ? record_for_all(course, of, program)
+                                                 : record_live(course, program, announce_to_terminal);
         const std::lock_guard lock(sources);
         verified.sources[program.file.string()] = fingerprint_in(evidence.provenance());
         return evidence;
@@ -158,20 +152,18 @@ int verify(const VerifyOptions& options) {
     (void)build_programs(course, programs, announce_to_terminal);
     Verification verification = read_verification(course);
     Claims all;
-    std::vector<std::string> kept, not_kept;
+    std::string not_kept;
     for (const Chapter& chapter : chapters) {
         Verified verified = verify_live(course, chapter, options.record, print_claim);
         append(all, verified.claims);
         if (!options.save && !options.record) continue;
-        const bool keeps = keep_verified(verification, chapter.id, std::move(verified));
-        (keeps ? kept : not_kept).push_back(chapter.id);
+        if (!keep_verified(verification, chapter.id, std::move(verified))) not_kept += " " + chapter.id;
         write_verification(verification, course);
     }
     const int code = sum_up(all, fmt::format("live · {}, driver {}", gpu()->name, gpu()->driver));
-    if (!kept.empty())
-        fmt::print("{} kept in {}; ./lab docs makes the page\n", join(kept, ", "),
-                   course.shown(verification_file(course)));
-    if (!not_kept.empty()) fmt::print("not kept, since less was run than before: {}\n", join(not_kept, ", "));
+    if (options.save || options.record)
+        fmt::print("kept in {}{}; ./lab docs makes the page\n", course.shown(verification_file(course)),
+                   not_kept.empty() ? "" : ", but less was run than before, so not" + not_kept);
     return code;
 }
 

@@ -163,7 +163,7 @@ verify() {
     touch -d '2 days ago' "$recorded"/* "$of_exercise"/*
     before=$(sha256sum "$of_exercise/lost_tail.sqlite")
     expect 0 verify ch05 --record
-    prints 'ch05_streams kept in docs/verification.json'
+    prints 'kept in docs/verification.json; ./lab docs makes the page'
     says 'fixed.nsys-rep is not kept: it names the folder of the course'
     check 'what was judged is recorded, but for wrong answers' \
         test "$(find ch05_streams -path '*/evidence/*' -type f -mtime -1 -printf '%f\n' | sort | tr '\n' ' ')" = \

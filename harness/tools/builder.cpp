@@ -40,11 +40,6 @@ std::string architecture() {
     return "sm_" + digits;
 }
 
-const std::string& nvcc_version() {
-    static const std::string version = version_of(*nvcc());
-    return version;
-}
-
 /// Compiles a program to `target`, or with `as_library` the same file to the library that the program opens.
 void compile(const Workspace& workspace, const Program& program, const std::string& arch,
              const fs::path& target, bool as_library, const Announce& announce) {
@@ -111,8 +106,8 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     const fs::path binary = folder / program.file.stem();
     const std::string arch = architecture();
     const fs::path stamp = binary.string() + ".built";
-    const std::string built =
-        fmt::format("{} {} {}", workspace.fingerprint_of(program), arch, nvcc_version());
+    static const std::string version = version_of(*nvcc());
+    const std::string built = fmt::format("{} {} {}", workspace.fingerprint_of(program), arch, version);
     fs::create_directories(folder);
     const Lock lock(stamp);  // another lab may be building it
     if (fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built) return binary;

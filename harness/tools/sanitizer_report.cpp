@@ -174,12 +174,6 @@ std::string calls_of(const SanitizerReport& report) {
     return calls;
 }
 
-/// "thread (255,0,0) in block (0,0,0)", or "" where no single one is named.
-std::string thread_of(const SanitizerReport& report) {
-    const auto thread = after(report.text, "by thread ");
-    return thread ? std::string(thread->substr(0, thread->find('\n'))) : "";
-}
-
 /// One report for all that are of the same kind, place and size. It says of how many threads they are.
 std::vector<SanitizerReport> distinct(std::vector<SanitizerReport> reports) {
     const auto key = [](const SanitizerReport& r) {
@@ -189,13 +183,14 @@ std::vector<SanitizerReport> distinct(std::vector<SanitizerReport> reports) {
     std::vector<SanitizerReport> result;
     std::vector<std::set<std::string>> threads;
     for (SanitizerReport& r : reports) {
-        const std::string thread = thread_of(r);
+        const auto thread = after(r.text, "by thread ");
+        const std::string one(thread ? thread->substr(0, thread->find('\n')) : "");
         const auto [at, is_new] = place_of.try_emplace(key(r), result.size());
         if (is_new)
             result.push_back(std::move(r)), threads.emplace_back();
         else
             ++result[at->second].count;
-        threads[at->second].insert(thread);
+        threads[at->second].insert(one);
     }
     for (std::size_t i = 0; i < result.size(); ++i)
         if (threads[i].size() > 1)
