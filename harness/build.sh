@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # What ./lab needs beyond itself: installs what is missing, builds, tests. ./lab reads this file only when something is
-# to be built, and sets `root`, `build`, say(), fail() and why_build().
+# to be built, and sets `root`, `build`, say(), fail(), sources(), why_build()
+# and check_build_folder().
 log=$build/lab-build.log
 
 fail_with_log() { # exit code, what failed, sentences
@@ -31,8 +32,8 @@ find_missing() {
     missing=("${hard[@]}" "${missing[@]}")
 }
 
-# Installs what is missing where that takes no password and LAB_NO_INSTALL does not forbid it; else sets `by_hand`, the
-# command that would install it. Ends ./lab where nothing can be built without it.
+# Installs what is missing where that takes no password, unless LAB_INSTALL is `no`. Else sets `by_hand`, the command
+# that would install it, and ends ./lab where nothing can be built without it.
 install_missing() {
     by_hand=''
     find_missing
@@ -44,14 +45,14 @@ install_missing() {
             become=(sudo -n)
             if command -v sudo >/dev/null; then by_hand="sudo sh -c '$by_hand'"; else by_hand="su -c '$by_hand'"; fi
         fi
-        if [[ ${LAB_NO_INSTALL:-0} != 0 ]]; then
+        if [[ ${LAB_INSTALL-} == no ]]; then
             if ((${#hard[@]} == 0)); then
-                say "going on without ${missing[*]}, as LAB_NO_INSTALL is set. This installs them: $by_hand"
+                say "going on without ${missing[*]}, as LAB_INSTALL is no. This installs them: $by_hand"
             fi
         elif "${become[@]}" true &>/dev/null; then
             local apt=("${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300)
             local install=("${apt[@]}" install --no-install-recommends "${missing[@]}")
-            say "installing ${missing[*]} (apt-get, once; LAB_NO_INSTALL=1 leaves it to you)"
+            say "installing ${missing[*]} (apt-get, once; LAB_INSTALL=no leaves it to you)"
             quietly "${install[@]}" || { quietly "${apt[@]}" update && quietly "${install[@]}"; }
             find_missing
             if ((${#missing[@]} == 0)); then by_hand=''; fi
@@ -74,6 +75,9 @@ configure() { # target
         [[ -e $build/CMakeCache.txt && ! -e $build/.lab-no-cuda ]] &&
         [[ $(cached CMAKE_HOME_DIRECTORY) -ef $root && $(cached CMAKE_CACHEFILE_DIR) -ef $build ]]; then
         return
+    fi
+    if [[ $(cd "$root" && pwd)$build == *[\#\;\"\\]* ]]; then
+        fail 2 "CMake cannot build in a folder with # ; \" or \\ in its path. Move the course to another one: $root"
     fi
     rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" "$build"/_deps/*-subbuild "$build/.lab-no-cuda"
     local cmake=(cmake -S "$root" -B "$build" -G Ninja)
@@ -101,8 +105,9 @@ show_progress() {
 build() { # target, its name in messages
     local why
     if ! mkdir -p "$build" 2>/dev/null || [[ ! -w $build ]]; then
-        fail 2 "$build cannot be written to. Name another build folder: LAB_BUILD=/tmp/lab-build ./lab"
+        fail 2 "$build cannot be written to. Name another build folder: LAB_BUILD=\$HOME/.cache/lab-build ./lab"
     fi
+    check_build_folder
     exec 9>>"$build/.lab-build.lock"
     flock -n 9 || { say 'waiting for another ./lab, which is building' && flock 9; }
     why=$(why_build)
@@ -110,8 +115,8 @@ build() { # target, its name in messages
         : >"$log"
         install_missing
         if [[ $1 == all ]]; then why="details in $log"; fi
-        say "building $2 (${why#"$root"/})"
-        touch "$build/.lab-building"
+        say "building $2 ($why)"
+        sources >"$build/.lab-building"
         configure "$1"
         export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
         cmake --build "$build" --target "$1" </dev/null 2>&1 | tee -a "$log" | show_progress

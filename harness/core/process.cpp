@@ -64,6 +64,7 @@ class Running {
     explicit Running(pid_t pid) {
         static std::once_flag handlers;
         std::call_once(handlers, [] {
+            ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // for bury_orphans()
             for (const int signal : {SIGINT, SIGTERM, SIGHUP})
                 if (::signal(signal, pass_on) == SIG_IGN) ::signal(signal, SIG_IGN);  // as nohup wants it
         });
@@ -173,6 +174,26 @@ void kill_tree(pid_t pid) {
     ::kill(pid, SIGKILL);
 }
 
+/// Held while a program is started and noted.
+std::mutex starting;
+
+/// What a program leaves behind is ours when its parent ends: kills it at the time limit, and buries the
+/// dead. Not while other programs run, which may have left it.
+void bury_orphans(pid_t pid, bool timed_out) {
+    const std::lock_guard lock(starting);
+    for (const std::atomic<pid_t>& group : running_groups)
+        if (group != 0 && group != pid) return;
+    std::error_code ignored;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+        std::ifstream children(thread.path() / "children");
+        for (pid_t child = 0; children >> child;) {
+            if (child == pid) continue;
+            if (timed_out) kill_tree(child);
+            ::waitpid(child, nullptr, timed_out ? 0 : WNOHANG);
+        }
+    }
+}
+
 using Deadline = std::chrono::steady_clock::time_point;
 
 int milliseconds_until(Deadline deadline) {
@@ -181,29 +202,34 @@ int milliseconds_until(Deadline deadline) {
     return static_cast<int>(std::clamp<int64_t>(left.count(), 0, INT_MAX));
 }
 
-/// Reads both outputs to their end; false at the deadline.
-bool read_outputs(Pipe& out, Pipe& err, Outcome& outcome, Deadline deadline) {
-    while (out.end[0] >= 0 || err.end[0] >= 0) {
-        const int left = milliseconds_until(deadline);
-        if (left == 0) return false;
-        std::array<pollfd, 2> ready{{{out.end[0], POLLIN, 0}, {err.end[0], POLLIN, 0}}};
-        if (::poll(ready.data(), ready.size(), left) <= 0) continue;
-        if (ready[0].revents && !drain(out.end[0], outcome.out)) out.close_read();
-        if (ready[1].revents && !drain(err.end[0], outcome.err)) err.close_read();
-    }
-    return true;
+/// Has the program ended? Its status is not taken.
+bool has_ended(pid_t pid) {
+    siginfo_t ended{};
+    return ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == pid;
 }
 
-/// Waits until the program has ended, without taking its status; false at the deadline. It may have closed
-/// its outputs long before.
-bool wait_for_end(pid_t pid, Deadline deadline) {
-    for (auto pause = std::chrono::microseconds(100);; pause = std::min(pause * 2, decltype(pause)(1'000))) {
-        siginfo_t ended{};
-        if (::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            ended.si_pid == pid)
-            return true;
-        if (milliseconds_until(deadline) == 0) return false;
-        std::this_thread::sleep_for(pause);
+/// Reads both outputs until the program has ended; what it started may hold them open for longer, and it may
+/// have closed them long before. False at the deadline.
+bool read_to_the_end(pid_t pid, Pipe& out, Pipe& err, Outcome& outcome, Deadline deadline) {
+    constexpr int kLook = 5;       // ms
+    int reads_after_the_end = 32;  // more than the pipes hold
+    for (auto pause = std::chrono::microseconds(100);;) {
+        const bool ended = has_ended(pid), open = out.end[0] >= 0 || err.end[0] >= 0;
+        const int left = milliseconds_until(deadline);
+        if (ended && (!open || --reads_after_the_end == 0)) return true;
+        if (!ended && left == 0) return false;
+        if (!open) {
+            std::this_thread::sleep_for(pause);
+            pause = std::min(pause * 2, decltype(pause)(1'000));
+            continue;
+        }
+        std::array<pollfd, 2> ready{{{out.end[0], POLLIN, 0}, {err.end[0], POLLIN, 0}}};
+        const int found = ::poll(ready.data(), ready.size(), ended ? 0 : std::min(left, kLook));
+        if (found == 0 && ended) return true;
+        if (found <= 0) continue;
+        if (ready[0].revents && !drain(out.end[0], outcome.out)) out.close_read();
+        if (ready[1].revents && !drain(err.end[0], outcome.err)) err.close_read();
     }
 }
 
@@ -212,13 +238,15 @@ bool wait_for_end(pid_t pid, Deadline deadline) {
 Outcome run(const Command& command) {
     Pipe out, err;
     Outcome outcome;
+    std::unique_lock lock(starting);
     const pid_t pid = start(command, out, err);
     const Running running(pid);
+    lock.unlock();
     out.close_write();
     err.close_write();
 
     const Deadline deadline = std::chrono::steady_clock::now() + command.limit;
-    outcome.timed_out = !read_outputs(out, err, outcome, deadline) || !wait_for_end(pid, deadline);
+    outcome.timed_out = !read_to_the_end(pid, out, err, outcome, deadline);
     if (outcome.timed_out) {
         kill_tree(pid);
         ::kill(-pid, SIGKILL);
@@ -226,6 +254,7 @@ Outcome run(const Command& command) {
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
+    bury_orphans(pid, outcome.timed_out);
     if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
     outcome.exit_code = outcome.signal ? 128 + outcome.signal : WEXITSTATUS(status);
     return outcome;

@@ -8,12 +8,22 @@ namespace lab {
 
 namespace {
 
-/// A cell in lines of at most `width` columns, each with the spaces that the cell begins with.
-std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
+/// A cell in lines of at most `width` columns, each with the spaces that the cell begins with. A longer word
+/// is broken, unless it is our own colour.
+std::vector<std::string> lines_of(const std::string& cell, std::size_t width, bool break_words) {
     if (display_width(cell) <= width) return {cell};
     const std::string spaces(std::min(cell.find_first_not_of(' '), width - 1), ' ');
     std::vector<std::string> lines = wrapped(trim(cell), width - spaces.size());
-    for (std::string& line : lines) line.insert(0, spaces);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        lines[i].insert(0, spaces);
+        const std::u32string all = decode_utf8(lines[i]);
+        std::size_t fits = 0, columns = 0;
+        while (fits < all.size() && (columns += static_cast<std::size_t>(columns_of(all[fits]))) <= width)
+            ++fits;
+        if (!break_words || fits == 0 || fits == all.size() || all[0] == U'\x1b') continue;
+        lines[i] = encode_utf8(all.substr(0, fits));
+        lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(i) + 1, encode_utf8(all.substr(fits)));
+    }
     return lines;
 }
 
@@ -39,7 +49,7 @@ Align Table::align(std::size_t column) const {
 }
 
 std::vector<std::size_t> Table::widths(int indent, int columns) const {
-    constexpr std::size_t kNarrowest = 24;
+    constexpr std::size_t kNarrowest = 24, kNarrowestValue = 10;
     std::vector<std::size_t> width;
     std::size_t all = static_cast<std::size_t>(indent);
     for (std::size_t c = 0; c < header_.size(); ++c) {
@@ -48,8 +58,15 @@ std::vector<std::size_t> Table::widths(int indent, int columns) const {
         all += width[c] + (c > 0 ? 2 : 0);
     }
     const std::size_t most = columns > 0 ? static_cast<std::size_t>(columns) : all;
-    if (all > most && width[0] > kNarrowest)
-        width[0] = std::max(kNarrowest, width[0] - std::min(width[0], all - most));
+    if (all > most && width[0] > kNarrowest) {
+        const std::size_t less = std::min(width[0] - kNarrowest, all - most);
+        width[0] -= less, all -= less;
+    }
+    for (; all > most; --all) {
+        const auto widest = std::max_element(width.begin() + 1, width.end());
+        if (widest == width.end() || *widest <= kNarrowestValue) break;
+        --*widest;
+    }
     return width;
 }
 
@@ -66,7 +83,22 @@ std::string Table::text(int indent, int columns) const {
         row.erase(row.find_last_not_of(' ') + 1);
         out += row + "\n";
     };
-    line(header_);
+    const auto lines = [&](const std::vector<std::string>& row) {
+        std::vector<std::vector<std::string>> cells;
+        std::size_t most = 0;
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            cells.push_back(lines_of(row[c], width[c], c > 0));
+            if (c == 0 && display_width(cells[0].back()) > width[0]) cells[0].emplace_back();  // a long name
+            most = std::max(most, cells[c].size());
+        }
+        for (std::size_t i = 0; i < most; ++i) {  // the last lines of all cells stand side by side
+            std::vector<std::string> parts;
+            for (const auto& cell : cells)
+                parts.push_back(i + cell.size() < most ? "" : cell[i + cell.size() - most]);
+            line(parts);
+        }
+    };
+    lines(header_);
     std::vector<std::string> rule;
     for (const std::size_t w : width) {
         std::string dashes;
@@ -74,16 +106,7 @@ std::string Table::text(int indent, int columns) const {
         rule.push_back(dashes);
     }
     line(rule);
-    for (auto row : rows_) {
-        const std::vector<std::string> first = lines_of(row[0], width[0]);
-        for (std::size_t i = 0; i + 1 < first.size(); ++i) line({first[i]});
-        row[0] = first.back();
-        if (display_width(row[0]) > width[0]) {  // a long word: the other cells stand below it
-            line({row[0]});
-            row[0].clear();
-        }
-        line(row);
-    }
+    for (const auto& row : rows_) lines(row);
     return out;
 }
 

@@ -19,8 +19,8 @@ class Table {
     void add(std::vector<std::string> row);
     [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-    /// Lines of text, each indented by `indent` spaces. Where they would be wider than `columns`, the cells
-    /// of the first column are broken into lines, between words; 0 is as wide as it takes.
+    /// Lines of text, each indented by `indent` spaces. Where they would be wider than `columns`, cells are
+    /// broken into lines, those of the first column before others; 0 is as wide as it takes.
     [[nodiscard]] std::string text(int indent = 2, int columns = 0) const;
 
     /// The same table in Markdown.

@@ -129,19 +129,17 @@ Evidence record_live(const Course& course, const Program& program, const Announc
     return evidence;
 }
 
-bool keeps_reports(const Case& of, const Program& recorded) {
-    return of.kind == CaseKind::pair && recorded.recording.name.empty();
-}
-
-fs::path record_evidence(const Course& course, const Program& program, const fs::path& binary,
-                         bool with_reports, const Announce& announce) {
-    const fs::path folder = course.root() / program.evidence_folder / gpu_folder(gpu()->name);
+fs::path record_evidence(const Course& course, const Case& of, const Program& program,
+                         const Announce& announce) {
     const TemporaryFolder scratch;
     const fs::path report = scratch.path() / "run.nsys-rep";
-    const RunRecord run = record_program(course, program, binary, report, true, announce);
-    const fs::path evidence = folder / program.evidence_name();
-    write_evidence(run, evidence);
-    if (with_reports) keep_reports(course, report, evidence, announce);
+    const fs::path evidence =
+        course.root() / program.evidence_folder / gpu_folder(gpu()->name) / program.evidence_name();
+    write_evidence(
+        record_program(course, program, build_program(course, program, announce), report, true, announce),
+        evidence);
+    if (of.kind == CaseKind::pair && program.recording.name.empty())
+        keep_reports(course, report, evidence, announce);
     return evidence;
 }
 

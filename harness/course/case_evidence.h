@@ -43,14 +43,10 @@ struct CaseEvidence {
 /// Builds and records one program now, in all its recordings.
 [[nodiscard]] Evidence record_live(const Course& course, const Program& program, const Announce& announce);
 
-/// The reports of a pair's plain recordings are published too, for the GUIs.
-[[nodiscard]] bool keeps_reports(const Case& of, const Program& recorded);
-
-/// Records a built program for everybody, in this one recording: its evidence replaces the course's own of
-/// this GPU once it is whole, and the path is returned. `with_reports` its reports are put beside it.
-[[nodiscard]] std::filesystem::path record_evidence(const Course& course, const Program& program,
-                                                    const std::filesystem::path& binary, bool with_reports,
-                                                    const Announce& announce);
+/// Builds and records a program of this case for everybody, in this one recording: its evidence replaces the
+/// course's own of this GPU once it is whole, and the path is returned. A pair's reports are put beside it.
+[[nodiscard]] std::filesystem::path record_evidence(const Course& course, const Case& of,
+                                                    const Program& program, const Announce& announce);
 
 /// Evidence of all programs: recorded now; if this machine cannot, the learner's own earlier runs, if all are
 /// there; else what was recorded with the course. Error 77 if a live run is asked for and cannot be made.

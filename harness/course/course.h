@@ -14,8 +14,9 @@ class Course : public Workspace {
   public:
     using Workspace::Workspace;
 
-    /// The repository around the current folder; else that of the ./lab that was called (it sets LAB_ROOT);
-    /// else the one that this program was built from.
+    /// The repository of the ./lab that was called (it sets LAB_ROOT); else the one around the current
+    /// folder, if it is the caller's or root's and others may not write to it; else that which this program
+    /// was built from.
     [[nodiscard]] static Course find();
 
     /// The folders ch*/ with a chapter.toml, in order.

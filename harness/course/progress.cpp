@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
+#include <set>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -26,6 +28,13 @@ std::optional<Step> step_from(const std::string& word) {
     const auto at = std::find(std::begin(kSteps), std::end(kSteps), word);
     if (at == std::end(kSteps)) return std::nullopt;
     return static_cast<Step>(at - std::begin(kSteps));
+}
+
+/// As utc_now() writes it.
+bool is_time(const std::string& word) {
+    std::tm time{};
+    const char* const end = ::strptime(word.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
+    return end && !*end && word.size() == utc_now().size();
 }
 
 }  // namespace
@@ -51,22 +60,30 @@ void Progress::add(Step step, const std::string& subject, const std::vector<std:
 
 std::vector<Progress::Line> Progress::lines() const {
     std::vector<Line> lines;
-    for (const std::string& text : split(fs::exists(file_) ? read_file(file_) : "", '\n')) {
+    for (const std::string& text : split(fs::is_regular_file(file_) ? read_file(file_) : "", '\n')) {
         const std::vector<std::string> words = split(trim(text), ' ');
         const auto step = words.size() < 3 ? std::nullopt : step_from(words[1]);
         if (!step || words.size() > (step == Step::failed ? 4 : 3)) continue;
+        if (!is_time(words[0])) {
+            static std::set<std::string> said;
+            if (said.insert(text).second)
+                fmt::print(stderr, "{}: this line has no time like {}, so it does not count: {}\n",
+                           file_.string(), utc_now(), printable(text));
+            continue;
+        }
         const auto failed = words.size() > 3 ? split(words[3], ',') : std::vector<std::string>{};
         lines.push_back({words[0], words[2], *step, failed});
     }
-    std::stable_sort(lines.begin(), lines.end(),
-                     [](const Line& a, const Line& b) { return a.time < b.time; });
     return lines;
 }
 
 Done Progress::exercise(const std::string& subject) const {
     Done done;
+    int number = 0;
     for (const Line& line : lines()) {
+        ++number;
         if (line.subject != subject) continue;
+        done.line = number;
         done.started = done.started || line.step == Step::started;
         done.passed = done.passed || line.step == Step::passed;
         done.hints += line.step == Step::hint;

@@ -5,8 +5,8 @@
 //
 // A failed check names the findings that failed, or one of the two words below. A check is `ungraded` if the
 // answer compiles, but could not be run, lacked a tool or was inconclusive. Lines are only added, each in one
-// write: a crash costs at most the last one, and two files merge by putting them together. A line of another
-// form is skipped.
+// write: a crash costs at most the last one. Their order is their place in the file, since clocks are set
+// back; to merge two files, put the older one first. A line of another form is skipped.
 #pragma once
 
 #include <filesystem>
@@ -31,6 +31,7 @@ struct Done {
     int hints = 0;                    ///< hints shown
     std::vector<std::string> failed;  ///< findings that the latest check failed
     std::string last;                 ///< the time of the latest line; "" if there is no line
+    int line = 0;                     ///< the number of the latest line, among those that count
 };
 
 /// "not started", "started", "ungraded", "tried" or "passed".
@@ -59,7 +60,7 @@ class Progress {
         Step step;
         std::vector<std::string> failed;
     };
-    /// Sorted by time: merged files are not.
+    /// Says on stderr which line has no time, since a report with it would be refused.
     [[nodiscard]] std::vector<Line> lines() const;
 
     std::filesystem::path file_;

@@ -5,6 +5,9 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <regex>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -39,18 +42,33 @@ double right_answer(const Question& question, const Evidence& evidence) {
 
 namespace {
 
-/// Is it the question's unit, or how the unit is written as well?
-bool is_unit(const std::string& written, const std::string& unit) {
-    if (written == unit) return true;
-    if (unit == "times") return written == "x" || written == "×";
-    if (unit == "bytes") return written == "B";
-    return unit == "µs" && written == "us";
+/// Units as people write them: what they measure, and how much of that they are.
+const std::map<std::string, std::pair<char, double>> kUnits{
+    {"s", {'t', 1e9}},  {"ms", {'t', 1e6}}, {"µs", {'t', 1e3}},  {"us", {'t', 1e3}},  {"ns", {'t', 1}},
+    {"GB", {'b', 1e9}}, {"MB", {'b', 1e6}}, {"kB", {'b', 1e3}},  {"bytes", {'b', 1}}, {"B", {'b', 1}},
+    {"x", {'x', 1}},    {"×", {'x', 1}},    {"times", {'x', 1}}, {"share", {'s', 1}}, {"%", {'s', 0.01}}};
+
+/// What a number in the unit as written is to be multiplied by, for the question's own; nothing if the units
+/// measure different things.
+std::optional<double> factor(const std::string& written, const std::string& unit) {
+    if (written.empty() || written == unit) return 1;
+    const auto from = kUnits.find(written), to = kUnits.find(unit);
+    if (from == kUnits.end() || to == kUnits.end() || from->second.first != to->second.first)
+        return std::nullopt;
+    return from->second.second / to->second.second;
+}
+
+/// Without the commas between thousands: "4,000,000". Any other comma stays.
+std::string without_commas(std::string text) {
+    static const std::regex grouped(R"([-+]?\d{1,3}(,\d{3})+([^,\d][^,]*)?)");
+    if (text.size() < 60 && std::regex_match(text, grouped)) std::erase(text, ',');
+    return text;
 }
 
 }  // namespace
 
 double parse_answer(const Question& question, const std::string& text) {
-    const std::string word = trim(text);
+    const std::string word = without_commas(trim(text));
     const std::size_t choices = question.choices.size();
     if (choices > 0) {
         const int letter = word.size() == 1 ? std::tolower(static_cast<unsigned char>(word[0])) - 'a' : -1;
@@ -61,12 +79,11 @@ double parse_answer(const Question& question, const std::string& text) {
     double number = 0;
     const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
     const std::string unit = trim(word.substr(static_cast<std::size_t>(end - word.data())));
-    const bool percent = question.unit == "share" && unit == "%";
-    const bool is_number = problem == std::errc() && std::isfinite(number);
-    if (!is_number || !(unit.empty() || is_unit(unit, question.unit) || percent))
+    const std::optional<double> times = factor(unit, question.unit);
+    if (problem != std::errc() || !std::isfinite(number) || !times)
         throw Error(fmt::format("'{}' is no number: write it like {}", printable(word),
                                 question.unit == "share" ? "0.5 or 50%" : trim("1.5 " + question.unit)));
-    return percent ? number / 100 : number;
+    return number * *times;
 }
 
 bool is_right(const Question& question, double answer, double right) {

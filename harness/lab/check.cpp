@@ -44,13 +44,6 @@ void print_last_lines(const Case& exercise, const Evidence& evidence) {
     fmt::print("\n");
 }
 
-std::string next_exercise(const Exercise& exercise) {
-    const Chapter& chapter = exercise.chosen.chapter;
-    const auto next = static_cast<std::size_t>(exercise.of.number);
-    if (next == chapter.exercises.size()) return fmt::format("./lab quiz {}", chapter.short_id);
-    return fmt::format("./lab start {}/{}", chapter.short_id, chapter.exercises[next].name);
-}
-
 /// Notes and prints the verdict on an answer, and what to do next. `failed`: by what it does not pass.
 int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::string>& failed) {
     const std::string &id = exercise.of.id, &file = exercise.answer, &name = exercise.name;
@@ -66,7 +59,7 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
         case Verdict::pass:
             return end(Step::passed, green("passed"),
                        fmt::format("\ncompare  diff {} {}", file, exercise.of.programs[1].file.string()),
-                       next_exercise(exercise));
+                       next_exercise(exercise.chosen.chapter, exercise.of));
         case Verdict::fail:
             return end(
                 Step::failed, red("not yet"),

@@ -82,7 +82,7 @@ std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
     });
     std::string text = table.text(2, table_columns());
     for (const std::string& recording : of.recordings_in_use())
-        text += fmt::format("  recording {}\n", paragraph(recording, 4));
+        text += paragraph("  recording " + recording, 4) + "\n";
     for (const FindingRow& row : rows)
         if (row.verdict != Verdict::pass)
             text += fmt::format("  {}: {}\n", row.finding->id, row.why(of.programs));

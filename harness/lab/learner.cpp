@@ -17,18 +17,21 @@ bool Exercise::is_still_the_starter() const {
     return code(answer_path) == code(course.root() / of.programs[0].file);
 }
 
-void Exercise::copy_starter() const {
+void Exercise::copy_starter(const fs::path& to) const {
     std::vector<std::string> lines = split(read_file(course.root() / of.programs[0].file), '\n');
+    bool is_command = false;  // or the rest of one
     for (std::string& line : lines) {
-        if (!line.starts_with("// build:") && !line.starts_with("// look:")) continue;
+        is_command = line.starts_with("// build:") || line.starts_with("// look:") ||
+                     (is_command && line.starts_with("//      "));
+        if (!is_command) continue;
         for (std::size_t at = 0; (at = line.find("starter", at)) != std::string::npos;)
             line.replace(at, 7, "answer");
     }
-    write_file(answer_path, join(lines, "\n"));
+    write_file(to, join(lines, "\n"));
 }
 
 void Exercise::start() const {
-    copy_starter();
+    copy_starter(answer_path);
     progress.add(Step::started, of.id);
 }
 
@@ -52,6 +55,19 @@ Exercise choose_exercise(const std::string& name) {
     const fs::path answer = course.root() / "work" / *of.folder.begin() / of.folder.filename() / "answer.cu";
     const std::string short_name = chapter + "/" + of.name;
     return {course, std::move(chosen), of, short_name, course.shown(answer), answer, progress_of(course)};
+}
+
+std::string next_exercise(const Chapter& chapter, const Case& exercise) {
+    const auto next = static_cast<std::size_t>(exercise.number);
+    if (next == chapter.exercises.size()) return fmt::format("./lab quiz {}", chapter.short_id);
+    return fmt::format("./lab start {}/{}", chapter.short_id, chapter.exercises[next].name);
+}
+
+std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    const Done done = progress.exercise(exercise.id);
+    if (done.passed) return next_exercise(chapter, exercise);
+    return fmt::format("./lab {} {}/{}", done.started || done.checks > 0 ? "check" : "start",
+                       chapter.short_id, exercise.name);
 }
 
 Progress progress_of(const Course& course) {

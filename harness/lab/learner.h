@@ -21,10 +21,10 @@ struct Exercise {
     /// Is the answer still the starter, but for comments and layout?
     [[nodiscard]] bool is_still_the_starter() const;
 
-    /// Copies the starter to the answer's path; the lines of its head that name the file name the copy.
-    void copy_starter() const;
+    /// Copies the starter; the command lines of its head then name the answer.
+    void copy_starter(const std::filesystem::path& to) const;
 
-    /// Copies the starter, and notes that the exercise is begun.
+    /// Copies the starter to the answer's path, and notes that the exercise is begun.
     void start() const;
 
     /// Prints a hint by its number, from 1; the last one for every number above.
@@ -36,6 +36,12 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 
 /// An exercise by name; an Error if the name is a chapter's.
 [[nodiscard]] Exercise choose_exercise(const std::string& name);
+
+/// The command to go on with behind an exercise: the next one, or the quiz.
+[[nodiscard]] std::string next_exercise(const Chapter& chapter, const Case& exercise);
+
+/// The command to go on with: start it, check it, or if it is passed, the next one.
+[[nodiscard]] std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise);
 
 /// work/progress.txt
 [[nodiscard]] Progress progress_of(const Course& course);

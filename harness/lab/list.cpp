@@ -42,14 +42,15 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress)
 
 /// The exercise that was last worked on and is not passed, as commands take its name; "" if there is none.
 std::string last_begun(const std::vector<Chapter>& chapters, const Progress& progress) {
-    std::string name, when;
+    std::string name;
+    int latest = 0;
     for (const Chapter& chapter : chapters)
         for (const Case& e : chapter.exercises) {
             const Done done = progress.exercise(e.id);
             const bool begun = done.started || done.checks > 0;
-            if (!begun || done.passed || done.last < when) continue;
+            if (!begun || done.passed || done.line < latest) continue;
             name = chapter.short_id + "/" + e.name;
-            when = done.last;
+            latest = done.line;
         }
     return name;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -29,13 +30,23 @@ struct Graded {
     std::string label = {};  ///< where the evidence that decided is from
 };
 
+/// `label`: where its evidence is from, unless that stands above the question before.
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
                     const std::string& label) {
-    fmt::print(
-        "\n{} {}\n   {}\n", bold(fmt::format("{}.", number)), paragraph(question.asks, 3),
-        dim(fmt::format("{} · {} · {}", question.id, chapter.program_of(question).file.string(), label)));
+    const std::string asked = fmt::format("{} {}", bold(fmt::format("{}.", number)), question.asks);
+    const std::string about = fmt::format("{} · {}", question.id, chapter.program_of(question).file.string());
+    fmt::print("\n{}\n   {}\n", paragraph(asked, 3), dim(paragraph(about, 3)));
+    if (!label.empty()) fmt::print("   {}\n", dim(paragraph(label, 3)));
     for (std::size_t i = 0; i < question.choices.size(); ++i)
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
+}
+
+/// The question's unit behind this number: "1 stream". A factor stays "1 times".
+std::string unit_of(const Question& question, double value) {
+    const std::string& unit = question.unit;
+    if (value != 1 || unit.size() < 4 || !unit.ends_with('s') || unit == "times") return unit;
+    if (unit == "copies") return "copy";
+    return unit.substr(0, unit.size() - (unit == "launches" ? 2 : 1));
 }
 
 /// Prints the result of an answer: if it is right, the number in full, which the answer may only be near to;
@@ -43,7 +54,7 @@ void print_question(const Chapter& chapter, const Question& question, std::size_
 void print_result(const Course& course, const Question& question, const QuizEvidence& evidence,
                   Result result) {
     if (result == Result::wrong) {
-        fmt::print("   {} {}\n", red("not so."), paragraph(question.look, 3));
+        fmt::print("   {}\n", paragraph(red("not so.") + " " + question.look, 3));
         const std::string file = course.shown(evidence.path);
         const std::string range =
             question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
@@ -53,20 +64,22 @@ void print_result(const Course& course, const Question& question, const QuizEvid
     } else if (!question.choices.empty()) {
         fmt::print("   {}\n", green("right"));
     } else {
-        const Measured measured{right_answer(question, evidence.evidence), "", true};
-        fmt::print("   {}: {} in {}\n", green("right"), measured.text_in(question.unit),
+        const double value = right_answer(question, evidence.evidence);
+        const Measured measured{value, "", true};
+        fmt::print("   {}: {} in {}\n", green("right"), measured.text_in(unit_of(question, value)),
                    evidence.live ? "your live run" : "this recording");
     }
 }
 
 using Answers = std::map<std::string, std::string>;  ///< by the question's id
 
-/// Reads lines of "id = answer". Empty lines, # comments and questions without an answer are passed over. An
-/// Error names the line that cannot be read.
-Answers read_answers(const std::string& path, const Chapter& chapter) {
+/// Reads lines of "id = answer". Empty lines, # comments and questions without an answer are passed over.
+/// What cannot be read is added to `faults`, with its line.
+Answers read_answers(const std::string& path, const Chapter& chapter, std::vector<std::string>& faults) {
     const bool from_input = path == "-";
-    const std::string text =
+    std::string text =
         from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
+    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // as some editors begin a file
     Answers answers;
     const std::vector<std::string> lines = split(text, '\n');
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -85,7 +98,7 @@ Answers read_answers(const std::string& path, const Chapter& chapter) {
             (void)parse_answer(*question, answer);
             answers[id] = answer;
         } catch (const Error& problem) {
-            throw Error(
+            faults.push_back(
                 fmt::format("{}:{}: {}", from_input ? "standard input" : path, i + 1, problem.what()));
         }
     }
@@ -110,24 +123,25 @@ Result grade(const Question& question, const QuizEvidence& evidence, const std::
     return is_right(question, parse_answer(question, text), right) ? Result::right : Result::wrong;
 }
 
-/// Asks until the answer is right or an empty line passes on. Returns the last result, or nothing if there
-/// was no answer. Sets `ended` if the learner leaves.
-std::optional<Result> ask_until_right(const Course& course, const Question& question,
-                                      const QuizEvidence& evidence, bool& ended) {
-    std::optional<Result> result;
+using Note = std::function<void(Result)>;
+
+/// Asks until the answer is right or an empty line passes on, and notes each result. False if the learner
+/// leaves.
+bool ask_until_right(const Course& course, const Question& question, const QuizEvidence& evidence,
+                     const Note& note) {
     for (;;) {
         const std::optional<std::string> text = ask_line(question);
-        ended = !text;
-        if (!text || text->empty()) return result;
+        if (!text || text->empty()) return text.has_value();
         try {
-            result = grade(question, evidence, *text);
+            const Result result = grade(question, evidence, *text);
+            note(result);
+            print_result(course, question, evidence, result);
+            if (result == Result::right) return true;
         } catch (const Error& problem) {
             if (problem.exit_code != kBadInput) throw;
             fmt::print("   {}\n", problem.what());
             continue;
         }
-        print_result(course, question, evidence, *result);
-        if (result == Result::right) return result;
         fmt::print("   (try again, or an empty line to go on)\n");
     }
 }
@@ -175,6 +189,7 @@ std::vector<Graded> go_through(const Course& course, const Chapter& chapter, con
     const auto is_done = [&](const Graded& g) { return !options.all && g.result == Result::right; };
     if (asking) print_how_to_answer(all.size(), std::count_if(all.begin(), all.end(), is_done));
     bool ended = false;
+    std::string label;
     for (std::size_t i = 0; i < all.size() && !ended; ++i) {
         Graded& graded = all[i];
         const Question& question = *graded.question;
@@ -185,18 +200,20 @@ std::vector<Graded> go_through(const Course& course, const Chapter& chapter, con
             continue;
         }
         graded.label = evidence->label;
-        if (!options.json) print_question(chapter, question, i + 1, evidence->label);
-        std::optional<Result> result;
+        if (!options.json)
+            print_question(chapter, question, i + 1, evidence->label == label ? "" : evidence->label);
+        label = evidence->label;
+        const Note note = [&](Result result) {
+            graded.result = result;
+            progress.add(result == Result::right ? Step::right : Step::wrong,
+                         question_subject(chapter, question));
+        };
         if (asking) {
-            result = ask_until_right(course, question, *evidence, ended);
+            ended = !ask_until_right(course, question, *evidence, note);
         } else if (answers && answers->count(question.id) > 0) {
-            result = grade(question, *evidence, answers->at(question.id));
-            if (!options.json) print_result(course, question, *evidence, *result);
+            note(grade(question, *evidence, answers->at(question.id)));
+            if (!options.json) print_result(course, question, *evidence, graded.result);
         }
-        if (!result) continue;
-        graded.result = *result;
-        progress.add(*result == Result::right ? Step::right : Step::wrong,
-                     question_subject(chapter, question));
     }
     return all;
 }
@@ -222,12 +239,12 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>
 }
 
 /// The command to go on with. `open`: some answers are wrong or missing.
-std::string next_step(const Course& course, const Chapter& chapter, bool open) {
+std::string next_after_quiz(const Course& course, const Chapter& chapter, bool open) {
     if (open) return fmt::format("./lab quiz {} asks those that are not right yet", chapter.short_id);
     const Progress progress = progress_of(course);
     for (const Case& e : chapter.exercises)
         if (const Done done = progress.exercise(e.id); !done.passed && !done.ungraded)
-            return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
+            return next_step(progress, chapter, e);
     const std::vector<std::string> ids = course.chapter_ids();
     const auto next = std::find(ids.begin(), ids.end(), chapter.id) + 1;
     return next == ids.end() ? "./lab report" : fmt::format("./lab run {}", course.chapter(*next).short_id);
@@ -253,7 +270,7 @@ void print_end(const Course& course, const Chapter& chapter, const std::string& 
         return;
     }
     fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
-               open, next_step(course, chapter, wrong + open > 0));
+               open, next_after_quiz(course, chapter, wrong + open > 0));
 }
 
 int quiz(const QuizOptions& options) {
@@ -261,12 +278,14 @@ int quiz(const QuizOptions& options) {
     const Chapter chapter = course.choose(options.chapter).chapter;
     if (chapter.quiz.empty()) throw Error(fmt::format("{} has no quiz", chapter.short_id));
     std::optional<Answers> answers;
-    if (!options.answers.empty()) answers = read_answers(options.answers, chapter);
+    std::vector<std::string> faults;
+    if (!options.answers.empty()) answers = read_answers(options.answers, chapter, faults);
     const std::vector<Graded> graded = go_through(course, chapter, answers ? &*answers : nullptr, options);
     if (options.json)
         print_json(to_json(chapter, graded));
     else
         print_end(course, chapter, options.answers, graded);
+    if (!faults.empty()) throw Error("not graded:\n" + join(faults, "\n"));
     if (count(graded, Result::wrong) + count(graded, Result::unanswered) > 0) return kFindingFailed;
     return count(graded, Result::not_here) > 0 ? kNothingCouldRun : kFine;
 }

@@ -14,8 +14,7 @@ namespace {
 
 struct Wanted {
     Program program;
-    Needs needs;
-    bool keep_report = false;  ///< the pair's reports are published too, for the GUI
+    Case of;
 };
 
 bool is_recorded_and_fresh(const Course& course, const Program& program) {
@@ -32,8 +31,7 @@ std::vector<Wanted> chosen_programs(const Course& course, const std::string& nam
     const auto add = [&](const Case& of) {
         for (const Program& program : of.all_programs())
             for (const Program& recorded : all_recordings(program))
-                if (!only_stale || !is_recorded_and_fresh(course, recorded))
-                    wanted.push_back({recorded, of.needs(), keeps_reports(of, recorded)});
+                if (!only_stale || !is_recorded_and_fresh(course, recorded)) wanted.push_back({recorded, of});
     };
     std::vector<Chapter> chapters;
     if (name.empty())
@@ -55,7 +53,7 @@ int record_all(const std::string& name, bool only_stale) {
     std::vector<Wanted> wanted;
     int recorded = 0, failed = 0;
     for (Wanted& each : chosen_programs(course, name, only_stale)) {
-        const std::string missing = missing_for_live(each.needs);
+        const std::string missing = missing_for_live(each.of.needs());
         if (missing.empty()) {
             wanted.push_back(std::move(each));
             continue;
@@ -69,11 +67,10 @@ int record_all(const std::string& name, bool only_stale) {
     }
     std::vector<Program> programs;
     for (const Wanted& each : wanted) programs.push_back(each.program);
-    const std::vector<fs::path> binaries = build_programs(course, programs, announce_to_terminal);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
+    (void)build_programs(course, programs, announce_to_terminal);
+    for (const Wanted& each : wanted) {
         try {
-            const fs::path evidence = record_evidence(course, wanted[i].program, binaries[i],
-                                                      wanted[i].keep_report, announce_to_terminal);
+            const fs::path evidence = record_evidence(course, each.of, each.program, announce_to_terminal);
             fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
             std::fflush(stdout);
             ++recorded;

@@ -11,6 +11,7 @@
 #include "draw/timeline.h"
 #include "lab/command.h"
 #include "lab/findings_table.h"
+#include "lab/learner.h"
 #include "lab/rooflines.h"
 #include "lab/tool_output.h"
 
@@ -97,8 +98,7 @@ void print_places(const Course& course, const Needs& needs, const CaseEvidence& 
         fmt::print("report   {}  ({} opens it)\n", course.shown(report),
                    report.extension() == ".ncu-rep" ? "ncu-ui" : "nsys-ui");
     if (!needs.counters && !needs.reports) return;
-    for (const fs::path& file : evidence.files)
-        fmt::print("further  ./lab analyze {}  (all that the tools said)\n", course.shown(file));
+    for (const fs::path& file : evidence.files) fmt::print("further  ./lab analyze {}\n", course.shown(file));
 }
 
 /// Prints what the findings rest on: the tools' own words, the timelines, and where there is more.
@@ -113,7 +113,7 @@ void print_evidence(const Course& course, const Case& of, const CaseEvidence& ev
 void print_single(const Found& found) {
     fmt::print("\n{}  {}\n", bold(found.of->name), found.of->title);
     if (found.evidence)
-        fmt::print("{}\n\n{}", found.evidence->label, findings_text(*found.of, found.rows));
+        fmt::print("{}\n\n{}", paragraph(found.evidence->label), findings_text(*found.of, found.rows));
     else
         fmt::print("not shown: {}\n", found.missing);
 }
@@ -125,10 +125,10 @@ void print_roofline(const Course& course, const RooflineEvidence& roofline, cons
     fmt::print("picture  {}\n", missing.empty() ? course.shown(picture) : "none: " + missing);
 }
 
-std::string next_step(const Course::Chosen& chosen) {
+std::string next_step(const Course& course, const Course::Chosen& chosen) {
     const Chapter& chapter = chosen.chapter;
     if (chosen.part && chosen.part->kind == CaseKind::exercise)
-        return fmt::format("./lab start {}/{}", chapter.short_id, chosen.part->name);
+        return next_step(progress_of(course), chapter, *chosen.part);
     return fmt::format("{}/README.md explains what you see", chapter.folder.string());
 }
 
@@ -162,14 +162,14 @@ void print(const Course& course, const Course::Chosen& chosen, const Found& foun
            const std::vector<Found>& singles, const std::optional<RooflineEvidence>& roofline,
            const std::string& no_roofline) {
     const Case& of = *found.of;
-    fmt::print("{}  {}\n{}\n", bold(of.id), of.title, found.evidence->label);
-    if (!found.evidence->note.empty()) fmt::print("({})\n", found.evidence->note);
+    fmt::print("{}  {}\n{}\n", bold(of.id), of.title, paragraph(found.evidence->label));
+    if (!found.evidence->note.empty()) fmt::print("{}\n", paragraph("(" + found.evidence->note + ")"));
     fmt::print("\n{}", findings_text(of, found.rows));
     print_evidence(course, of, *found.evidence);
     for (const Found& single : singles) print_single(single);
     if (roofline) print_roofline(course, *roofline, of.id);
-    if (!no_roofline.empty()) fmt::print("\nroofline none: {}\n", no_roofline);
-    fmt::print("next     {}\n", next_step(chosen));
+    if (!no_roofline.empty()) fmt::print("\n{}\n", paragraph("roofline none: " + no_roofline));
+    fmt::print("next     {}\n", next_step(course, chosen));
 }
 
 int run_case(const RunOptions& options) {

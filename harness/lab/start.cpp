@@ -12,15 +12,15 @@ namespace {
 
 void print_next(const Exercise& exercise) {
     fmt::print(
-        "read   {}\nedit   {}\ncheck  ./lab check {}   (or ./lab watch {}: checks whenever you save)\n",
+        "read   {}\nedit   {}\ncheck  ./lab check {}\n"
+        "watch  ./lab watch {} checks whenever you save\n",
         (exercise.of.folder / "README.md").string(), exercise.answer, exercise.name, exercise.name);
 }
 
 int start(const std::string& name) {
     const Exercise exercise = choose_exercise(name);
     if (fs::exists(exercise.answer_path)) {
-        fmt::print("you have started this one already; ./lab reset {} puts the starter back\n",
-                   exercise.name);
+        fmt::print("begun already; ./lab reset {} puts the starter back\n", exercise.name);
     } else {
         exercise.start();
         fmt::print("{}  {}, {} minutes\n", bold(exercise.name), exercise.of.title, exercise.of.minutes);
@@ -29,16 +29,28 @@ int start(const std::string& name) {
     return kFine;
 }
 
+/// Gives an answer a second name that was free, also if another lab does so at the same time. Returns that
+/// name, or "" if there is no answer.
+fs::path keep_answer(const fs::path& answer) {
+    for (int i = 1;; ++i) {
+        fs::path kept = answer.string() + fmt::format(".{}", i);
+        std::error_code problem;
+        fs::create_hard_link(answer, kept, problem);
+        if (problem == std::errc::no_such_file_or_directory) return "";
+        // Some file systems have no hard links.
+        if (problem && problem != std::errc::file_exists) fs::copy_file(answer, kept, problem);
+        if (!problem) return kept;
+        if (problem != std::errc::file_exists) throw fs::filesystem_error("cannot keep", kept, problem);
+    }
+}
+
 int reset(const std::string& name) {
     const Exercise exercise = choose_exercise(name);
-    const fs::path& answer = exercise.answer_path;
-    if (fs::exists(answer)) {
-        fs::path kept;
-        for (int i = 1; kept.empty() || fs::exists(kept); ++i) kept = answer.string() + fmt::format(".{}", i);
-        fs::rename(answer, kept);
-        fmt::print("your answer is kept as {}\n", exercise.course.shown(kept));
-    }
-    exercise.copy_starter();
+    const fs::path starter = scratch_beside(exercise.answer_path);
+    exercise.copy_starter(starter);  // first, so that at no time there is no answer
+    const fs::path kept = keep_answer(exercise.answer_path);
+    fs::rename(starter, exercise.answer_path);
+    if (!kept.empty()) fmt::print("your answer is kept as {}\n", exercise.course.shown(kept));
     print_next(exercise);
     return kFine;
 }

@@ -128,10 +128,11 @@ bool keep_verified(Verification& verification, const std::string& chapter, Verif
 
 std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter) {
     std::vector<SanitizerRun> runs;
-    const auto add = [&](const Program& program, const char* tool, bool must_report) {
+    const auto add = [&](const Program& program, const char* tool, bool must_report, bool may_fail) {
         runs.push_back({program,
                         tool,
                         must_report,
+                        may_fail,
                         {Claim::Kind::clean, program.file.string(),
                          tool + std::string(must_report ? ", which must report" : ""), "", Verdict::not_run,
                          "it has not been run under compute-sanitizer since it changed"}});
@@ -140,8 +141,9 @@ std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter) {
         for (const char* tool : kSanitizerTools) {
             const auto& reports = of->first_reports;
             if (of->programs.size() > 1 && of->programs[0].sanitizers.empty())
-                add(of->programs[0], tool, std::find(reports.begin(), reports.end(), tool) != reports.end());
-            add(of->programs.back(), tool, false);
+                add(of->programs[0], tool, std::find(reports.begin(), reports.end(), tool) != reports.end(),
+                    true);
+            add(of->programs.back(), tool, false, false);
         }
     return runs;
 }

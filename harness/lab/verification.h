@@ -44,6 +44,7 @@ struct SanitizerRun {
     Program program;
     std::string tool;
     bool must_report;  ///< if not, it must find nothing
+    bool may_fail;     ///< the program may end with exit code 1
     Claim claim;       ///< not run yet
 };
 

@@ -43,11 +43,15 @@ Claim judge_sanitizer(const Course& course, const SanitizerRun& wanted, const An
             run_sanitizer(wanted.tool, build_program(course, wanted.program, announce),
                           wanted.program.check_arguments, announce);
         const bool clean = output.errors == 0 && output.reports.empty();
+        // A faulty program may give a wrong answer, which is exit code 1; none may break off.
+        const bool broke_off = output.exit_code > (wanted.may_fail ? 1 : 0);
         const std::string first = output.reports.empty() ? "?" : output.reports[0].kind;
-        claim.verdict = clean != wanted.must_report ? Verdict::pass : Verdict::fail;
-        claim.why = claim.verdict == Verdict::pass ? ""
-                    : clean                        ? "it reports nothing"
-                            : fmt::format("{} errors, the first: {}", output.errors, first);
+        const bool holds = clean ? !wanted.must_report && !broke_off : wanted.must_report;
+        claim.verdict = holds ? Verdict::pass : Verdict::fail;
+        claim.why = holds                ? ""
+                    : clean && broke_off ? fmt::format("the program ends with exit code {}", output.exit_code)
+                    : clean              ? "it reports nothing"
+                                         : fmt::format("{} errors, the first: {}", output.errors, first);
     } catch (const Error& problem) {
         claim.verdict = problem.exit_code == kNothingCouldRun ? Verdict::not_run : Verdict::fail;
         claim.why = problem.what();
@@ -67,21 +71,14 @@ void verify_clean(const Course& course, const Chapter& chapter, const AddClaim& 
     for (Claim& claim : claims) add(std::move(claim));
 }
 
-/// Records a program in all its recordings. With `publish` they replace the course's own.
-Evidence record_here(const Course& course, const Case& of, const Program& program, bool publish) {
-    if (!publish) return record_live(course, program, announce_to_terminal);
-    const fs::path binary = build_program(course, program, announce_to_terminal);
-    std::optional<Evidence> evidence;
-    for (const Program& recorded : all_recordings(program)) {
-        const fs::path written =
-            record_evidence(course, recorded, binary, keeps_reports(of, recorded), announce_to_terminal);
-        announce_to_terminal(fmt::format("# recorded {}", course.shown(written)));
-        if (evidence)
-            evidence->add_recording(recorded.recording.name, Evidence::open(written));
-        else
-            evidence = Evidence::open(written);
-    }
-    return std::move(*evidence);
+/// Records a program in all its recordings, which replace the course's own.
+Evidence record_for_all(const Course& course, const Case& of, const Program& program) {
+    const fs::path written = record_evidence(course, of, program, announce_to_terminal);
+    announce_to_terminal("# recorded " + course.shown(written));
+    Evidence evidence = Evidence::open(written);
+    for (const Recording& further : program.further)
+        evidence.add_recording(further.name, record_for_all(course, of, program.recorded_as(further)));
+    return evidence;
 }
 
 Verified verify_live(const Course& course, const Chapter& chapter, bool publish, const AddClaim& print) {
@@ -95,7 +92,9 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
         if (const std::string missing = missing_for_live(of.needs()); !missing.empty())
             throw Error(missing, kNothingCouldRun);
-        Evidence evidence = record_here(course, of, program, publish);
+        const bool is_wrong = !program.base.empty();  // `lab record` keeps these
+        Evidence evidence = publish && !is_wrong ? record_for_all(course, of, program)
+                                                 : record_live(course, program, announce_to_terminal);
         const std::lock_guard lock(sources);
         verified.sources[program.file.string()] = fingerprint_in(evidence.provenance());
         return evidence;
@@ -153,20 +152,18 @@ int verify(const VerifyOptions& options) {
     (void)build_programs(course, programs, announce_to_terminal);
     Verification verification = read_verification(course);
     Claims all;
-    std::vector<std::string> kept, not_kept;
+    std::string not_kept;
     for (const Chapter& chapter : chapters) {
         Verified verified = verify_live(course, chapter, options.record, print_claim);
         append(all, verified.claims);
         if (!options.save && !options.record) continue;
-        const bool keeps = keep_verified(verification, chapter.id, std::move(verified));
-        (keeps ? kept : not_kept).push_back(chapter.id);
+        if (!keep_verified(verification, chapter.id, std::move(verified))) not_kept += " " + chapter.id;
         write_verification(verification, course);
     }
     const int code = sum_up(all, fmt::format("live · {}, driver {}", gpu()->name, gpu()->driver));
-    if (!kept.empty())
-        fmt::print("{} kept in {}; ./lab docs makes the page\n", join(kept, ", "),
-                   course.shown(verification_file(course)));
-    if (!not_kept.empty()) fmt::print("not kept, since less was run than before: {}\n", join(not_kept, ", "));
+    if (options.save || options.record)
+        fmt::print("kept in {}{}; ./lab docs makes the page\n", course.shown(verification_file(course)),
+                   not_kept.empty() ? "" : ", but less was run than before, so not" + not_kept);
     return code;
 }
 

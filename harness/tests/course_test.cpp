@@ -1,4 +1,6 @@
 // Which chapter or case a name means, and where the repository's files are.
+#include <cstdlib>
+
 #include "made_course.h"
 
 using namespace lab;
@@ -57,6 +59,13 @@ TEST_CASE("course: the repository is found from a folder inside it, and paths ar
     const fs::path before = fs::current_path();
     fs::current_path(made.root() / "ch01_made");
     CHECK(fs::equivalent(Course::find().root(), made.root()));
+    fs::permissions(made.root(), fs::perms::others_write, fs::perm_options::add);
+    CHECK_FALSE(fs::equivalent(Course::find().root(), made.root()));  // anybody may have put it there
+    fs::permissions(made.root(), fs::perms::others_write, fs::perm_options::remove);
+    const MadeCourse called;
+    ::setenv("LAB_ROOT", called.root().c_str(), 1);
+    CHECK(fs::equivalent(Course::find().root(), called.root()));
+    ::unsetenv("LAB_ROOT");
     fs::current_path(before);
     CHECK(made.course.shown(made.root() / "ch01_made/fixed.cu") == "ch01_made/fixed.cu");
     CHECK(made.course.shown("/elsewhere/file") == "/elsewhere/file");

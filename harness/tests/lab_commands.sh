@@ -57,6 +57,69 @@ front_door() {
         "lab: there is no course around $temporary/lab. Call the lab of your clone, or link to it: ln -s CLONE/lab"
 }
 
+# A course whose tools are faked: cmake builds nothing.
+make_front_door() { # folder
+    mkdir -p "$1/harness" "$1/tools" "$1/build/bin"
+    cp lab "$1/"
+    cp "$repository/harness/build.sh" "$1/harness/"
+    touch "$1/CMakeLists.txt" "$1/harness/a.cpp"
+    printf '#!/bin/sh\necho cmake version 3.30.0\n' >"$1/tools/cmake"
+    printf '#!/bin/sh\necho "ran in $LAB_ROOT"\n' >"$1/build/bin/lab"
+    printf '#!/bin/sh\nexit 0\n' | tee "$1"/tools/{c++,ninja,apt-get,sudo} >"$1/tools/patch"
+    printf '#!/bin/sh\necho "$@" >>%q\n' "$1/installed" >"$1/tools/apt-get"
+    chmod +x "$1"/tools/* "$1/build/bin/lab"
+}
+call() { # folder, words
+    command="lab ${*:2}, in $1"
+    PATH=$1/tools:$PATH catch "$1/lab" "${@:2}"
+}
+
+first_build() {
+    topic='the first build, and those after it'
+    local door="$temporary/front door" mine=$temporary/mine
+    make_front_door "$door"
+    LAB_INSTALL=no call "$door" list
+    exits 0
+    says 'building lab (about a minute, once)'
+    prints "ran in $door"
+    check 'goes on without what CMake can fetch' test ! -e "$door/installed"
+    sed 's/3.30/3.1/' "$door/tools/cmake" >"$temporary/cmake"
+    mv "$door/tools/cmake" "$temporary/new_cmake"
+    cp "$temporary/cmake" "$door/tools/cmake" && chmod +x "$door/tools/cmake"
+    touch "$door/CMakeLists.txt"
+    LAB_INSTALL=no call "$door" list
+    exits 2
+    says 'apt-get install -y cmake'
+    check 'installs nothing where that is forbidden' test ! -e "$door/installed"
+    call "$door" list
+    says 'installing cmake'
+    is_file "$door/installed"
+    mv "$temporary/new_cmake" "$door/tools/cmake"
+    call "$door" list
+    exits 0
+    touch -d '+1 year' "$door/harness/a.cpp"
+    call "$door" list
+    says 'building lab (harness/a.cpp has changed)'
+    call "$door" list
+    check 'a source from the future is built once' test -z "$err"
+    touch "$door/harness/a.cpp"
+    call "$door" list
+    says 'has changed'
+
+    cp -r "$door/build" "$mine"
+    LAB_BUILD=$mine call "$door" list
+    exits 0
+    chmod o+w "$mine"
+    LAB_BUILD=$mine call "$door" list
+    exits 2
+    says 'others may write to it'
+    check 'runs nothing of it' test -z "$out"
+    make_front_door "$temporary/one #2"
+    call "$temporary/one #2" list
+    exits 2
+    says 'Move the course'
+}
+
 list_and_report() {
     topic='list and report'
     local name
@@ -189,4 +252,4 @@ docs() {
     says "no finding 'stream_used'; did you mean streams_used?"
 }
 
-run_parts help_and_usage names front_door list_and_report run_recorded run_without_gpu colour analyze timeline docs
+run_parts help_and_usage names front_door first_build list_and_report run_recorded run_without_gpu colour analyze timeline docs

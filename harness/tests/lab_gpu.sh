@@ -161,7 +161,7 @@ verify() {
     check 'keeps nothing unasked' test ! -e docs/verification.json
     touch -d '2 days ago' "$recorded"/* "$of_exercise"/*
     expect 0 verify ch05 --record
-    prints 'ch05_streams kept in docs/verification.json'
+    prints 'kept in docs/verification.json; ./lab docs makes the page'
     says 'fixed.nsys-rep is not kept: it names the folder of the course'
     check 'what was judged is recorded' \
         test "$(find ch05_streams -path '*/evidence/*' -type f -mtime -1 -printf '%f\n' | sort | tr '\n' ' ')" = \
@@ -174,6 +174,9 @@ verify() {
     mode whole compute-sanitizer errors
     expect 1 verify ch05
     prints '✗ fail  ch05_streams/fixed.cu memcheck: 1 errors, the first: Invalid __global__ write'
+    mode whole compute-sanitizer ends
+    expect 1 verify ch05
+    prints '✗ fail  ch05_streams/fixed.cu racecheck: the program ends with exit code 139'
     mode whole compute-sanitizer works
     on no_sanitizer
     if try_without compute-sanitizer verify ch05; then

@@ -17,6 +17,10 @@ start_without_gpu() {
     check 'the build line names the copy' grep -q '^// build: .* answer.cu -o answer' "$answer"
     check 'the rest is the starter' test "$(grep -v '^// \(build\|look\):' "$answer")" = \
         "$(grep -v '^// \(build\|look\):' "$exercise/starter.cu")"
+    sed -i 's|^// look:.*|&\n//          -o starter ./starter|' "$exercise/starter.cu"
+    expect 0 reset ch05/1
+    check 'so does the rest of a command' grep -q '^//          -o answer ./answer$' "$answer"
+    rm "$answer.1"
     echo '// mine' >>"$answer"
     expect 0 start ch05/1
     prints './lab reset'
@@ -24,6 +28,13 @@ start_without_gpu() {
     expect 0 reset ch05/1
     check 'reset keeps the answer beside it' grep -q '^// mine' "$answer.1"
     check 'reset puts the starter back' test "$(grep -c '^// mine' "$answer")" -eq 0
+    mv "$exercise/starter.cu" "$temporary/starter"
+    expect 2 reset ch05/1
+    is_file "$answer"
+    mv "$temporary/starter" "$exercise/starter.cu"
+    check 'a reset that fails keeps nothing twice' test ! -e "$answer.2"
+    try run ch05/1 --recorded
+    prints 'next     ./lab check ch05/vector_add_pipeline'
     for i in 1 2 3; do
         expect 0 hint ch05/1
         prints "hint $i of 3"
@@ -77,6 +88,15 @@ check_live() {
     prints 'the program ended with exit code 1; the last that it printed:'
     try report
     check 'an exercise stays passed' contains "$out" '1 of 6 passed'
+    try run ch05/1 --recorded
+    prints 'next     ./lab start ch05/pageable_async'
+    echo '// not built yet' >>"$answer"
+    echo 'int more;' >>"$answer"
+    mode whole nvcc full
+    expect 2 check ch05/1
+    says 'which is no fault of'
+    check 'a full disk is not noted as a failed check' lacks "$(<work/progress.txt)" 'does-not-compile'
+    mode whole nvcc works
     for name in killed silent corrupt garbled; do
         mode whole nsys "$name"
         expect 1 check ch05/1
@@ -129,7 +149,7 @@ type_into() {
 typed_quiz() { # uses what `quiz` found
     type_into "9\n$streams\n\n" quiz ch05
     check 'a wrong answer says where to look, then asks again' contains "$out" 'Open the CUDA HW row'
-    check 'takes the right one, and says what it is' contains "$out" ": $streams streams in this recording"
+    check 'takes the right one, and says what it is' contains "$out" ": $streams stream in this recording"
     prints '1 right, 0 wrong'
     type_into 'q\n' quiz ch05
     exits 1
@@ -154,7 +174,7 @@ quiz() {
     printf '# mine\nstreams_with_kernels = %s streams\n\nhidden_copies=%s # by run\n' "$streams" "$hidden" >"$answers"
     expect 1 quiz ch05 --answers "$answers"
     prints "2 right, 0 wrong, $((questions - 2)) unanswered"
-    prints "right: $streams streams in this recording"
+    prints "right: $streams stream in this recording" # it is 1
     command='lab quiz ch05 --answers -'
     out=$("$lab" quiz ch05 --answers - <"$answers" 2>&1)
     prints "2 right, 0 wrong, $((questions - 2)) unanswered"
@@ -169,8 +189,12 @@ quiz() {
         printf '\n%s\n' "$line" >"$answers"
         expect 2 quiz ch05 --answers "$answers"
         says "$answers:2"
-        check 'grades nothing of such a file' test -z "$out"
     done
+    printf '\xef\xbb\xbfstreams_with_kernels = %s\nno\nno_such = 4\n' "$streams" >"$answers"
+    expect 2 quiz ch05 --answers "$answers"
+    prints '1 right, 0 wrong'
+    says "$answers:2"
+    says "$answers:3: there is no question 'no_such'"
     rm -rf work
     if has_terminal; then typed_quiz; else skip 'no `script` to make a terminal with'; fi
 }

@@ -85,6 +85,26 @@ TEST_CASE("the time limit ends a program and all it started, and keeps what they
     CHECK(is_gone(std::stoi(read_file(folder.path() / "pid"))));  // in a session of its own, as nsys does it
 }
 
+TEST_CASE("what has left its parents is also killed at the time limit") {
+    const TemporaryFolder folder;
+    const Outcome outcome =
+        run({.words = {"sh", "-c", "(setsid sh -c 'echo $$ > pid; exec sleep 60' &); sleep 60"},
+             .limit = 1s,
+             .folder = folder.path()});
+    CHECK(outcome.timed_out);
+    CHECK(is_gone(std::stoi(read_file(folder.path() / "pid"))));
+}
+
+TEST_CASE("a program has ended when it ends, not when the last that holds its outputs does") {
+    const auto begin = std::chrono::steady_clock::now();
+    const Outcome outcome = shell("echo before; (sleep 20; echo late) & exit 4", 15s);
+    CHECK(outcome.exit_code == 4);
+    CHECK_FALSE(outcome.timed_out);
+    CHECK(outcome.out == "before\n");
+    CHECK(std::chrono::steady_clock::now() - begin < 10s);
+    CHECK_FALSE(shell("yes & exit 0", 15s).timed_out);
+}
+
 TEST_CASE("a program that closes its outputs is waited for, up to its time limit") {
     CHECK(shell("exec >&- 2>&-; sleep 8", 1s).timed_out);
     CHECK(shell("exec >&- 2>&-; exit 5").exit_code == 5);

@@ -49,6 +49,19 @@ TEST_CASE("progress: of several answers to a question the last counts") {
     CHECK(progress.last_answer("ch05:x") == Step::wrong);
 }
 
+TEST_CASE("progress: the order is that of the file, whatever the clock said, and a line needs a time") {
+    const TemporaryFolder folder;
+    const fs::path file = folder.path() / "progress.txt";
+    const Progress progress(file);
+    write_file(file, "2099-01-01T00:00:00Z wrong ch05:x\n2026-01-01 passed ch05/x\n");
+    progress.add(Step::right, "ch05:x");
+    CHECK(progress.last_answer("ch05:x") == Step::right);
+    CHECK(progress.last_activity() < "2099");
+    CHECK_FALSE(progress.exercise("ch05/x").passed);
+    progress.add(Step::started, "ch05/y");
+    CHECK(progress.exercise("ch05/y").line == 3);
+}
+
 TEST_CASE("progress: a file that cannot be written is named, with the reason") {
     const TemporaryFolder folder;
     fs::create_directories(folder.path() / "progress.txt");

@@ -24,7 +24,14 @@ TEST_CASE("quiz: an answer is a number, with or without its unit") {
     CHECK(parse_answer(of_unit("times"), "1.42 ×") == 1.42);
     CHECK(parse_answer(of_unit("bytes"), "8 B") == 8);
     CHECK(parse_answer(of_unit("µs"), "3 us") == 3);
-    for (const char* text : {"", "ms", "twelve", "1,5", "12 s", "1e999", "inf", "-inf", "nan"})
+    CHECK(parse_answer(of_unit("ms"), "1.5 s") == doctest::Approx(1500));
+    CHECK(parse_answer(of_unit("ms"), "800us") == doctest::Approx(0.8));
+    CHECK(parse_answer(of_unit("µs"), "2 ms") == doctest::Approx(2000));
+    CHECK(parse_answer(of_unit("MB"), "0.4 GB") == doctest::Approx(400));
+    CHECK(parse_answer(of_unit("bytes"), "4,000,000") == 4'000'000);
+    CHECK(parse_answer(of_unit("bytes"), "-1,234.5 B") == -1234.5);
+    CHECK(parse_answer(of_unit("sectors"), "32 sectors") == 32);
+    for (const char* text : {"", "ms", "twelve", "1,5", "1,50,000", "12 MB", "1e999", "inf", "-inf", "nan"})
         CHECK(has(fault_of([&] { return parse_answer(of_unit("ms"), text); }),
                   "is no number: write it like 1.5 ms"));
 }
@@ -34,7 +41,7 @@ TEST_CASE("quiz: what is no answer comes with how to write it") {
         return fault_of([&] { return parse_answer(of_unit(unit), text); });
     };
     CHECK(said("times", "1,5") == "'1,5' is no number: write it like 1.5 times");
-    CHECK(said("MB", "128 GB") == "'128 GB' is no number: write it like 1.5 MB");
+    CHECK(said("MB", "128 ms") == "'128 ms' is no number: write it like 1.5 MB");
     CHECK(said("share", "0.5 ms") == "'0.5 ms' is no number: write it like 0.5 or 50%");
     CHECK(said("", "5 ms") == "'5 ms' is no number: write it like 1.5");
 }

@@ -94,10 +94,14 @@ const std::vector<Expected> kExpected{
      "1 x Invalid __global__ read, filter starter.cu:40, 4 bytes, allocation 4028 +1, smooth@shlib.so, "
      "main@shlib\n"
      "1 x API cudaErrorLaunchFailure, cudaDeviceSynchronize, main@shlib\n"
-     "2 x Leak, 4028 bytes, cudaMallocHost@shlib, std::unique_ptr<int [], PinnedFree> "
+     "1 x Leak, 4028 bytes, cudaMallocHost@shlib, std::unique_ptr<int [], PinnedFree> "
      "pinned_array<int>(unsigned long)@shlib, main@shlib\n"
-     "2 x Leak, 4012 bytes, cudaMallocHost@shlib, std::unique_ptr<int [], PinnedFree> "
-     "pinned_array<int>(unsigned long)@shlib, main@shlib"},
+     "1 x Leak, 4012 bytes, cudaMallocHost@shlib, std::unique_ptr<int [], PinnedFree> "
+     "pinned_array<int>(unsigned long)@shlib, main@shlib\n"
+     "1 x Leak, 4028 bytes, cudaMalloc@shlib, std::unique_ptr<int [], DeviceFree> "
+     "device_array<int>(unsigned long)@shlib, main@shlib\n"
+     "1 x Leak, 4012 bytes, cudaMalloc@shlib, std::unique_ptr<int [], DeviceFree> "
+     "device_array<int>(unsigned long)@shlib, main@shlib"},
     {"misaligned_memcheck", 150145,
      "3 x Invalid __global__ read, amplify starter.cu:31, 16 bytes, allocation 4000408, main@misaligned"},
     {"oob_memcheck", 11,
@@ -197,6 +201,25 @@ TEST_CASE("sanitizer: a report keeps the tool's own words, those of its first oc
     CHECK(words.find("by thread (2,0,0) in block (3,0,0)") != std::string::npos);
     CHECK(words.find("Host Frame: main") != std::string::npos);
     CHECK(words.find("by thread (3,0,0)") == std::string::npos);
+}
+
+TEST_CASE("sanitizer: leaks of one size from two calls are two, and threads are counted") {
+    const auto leak = [](const std::string& from) {
+        return std::vector<std::string>{
+            "Leaked 400 bytes at 0x7f00", "    Saved host backtrace up to driver entry point",
+            "        Host Frame: cudaMalloc [0x1] in p", "        Host Frame: " + from + " [0x2] in p", ""};
+    };
+    std::vector<std::string> lines = leak("first()");
+    append(lines, leak("second()"));
+    append(lines, leak("first()"));
+    CHECK(summaries(output(lines, 3)) ==
+          "2 x Leak, 400 bytes, cudaMalloc@p, first()@p\n1 x Leak, 400 bytes, cudaMalloc@p, second()@p");
+    lines.clear();
+    for (const char* thread : {"(0,0,0)", "(1,0,0)", "(1,0,0)"})
+        append(lines, {"Invalid __global__ read of size 4 bytes", "    at k(int *)+0x50 in a.cu:3",
+                       std::string("    by thread ") + thread + " in block (0,0,0)", ""});
+    CHECK(only_report(output(lines, 3)).count == 3);
+    CHECK(only_report(output(lines, 3)).text.ends_with("\n(reported for 2 threads; this is the first)"));
 }
 
 TEST_CASE("sanitizer: an error of a kind that is not known here is an error, and lends nobody its place") {

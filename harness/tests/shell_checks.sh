@@ -8,6 +8,7 @@ if (($# != 1)) || [[ ! -x $1 || ! -d harness/tests/fake_tools ]]; then
     exit 2
 fi
 lab=$(realpath -- "$1")
+readonly repository=$PWD
 temporary=$(mktemp -d) || exit 2
 trap 'rm -rf -- "$temporary"' EXIT
 course=$temporary/course
@@ -17,7 +18,7 @@ if [[ ! -v parts ]]; then parts=(ch01_tools ch05_streams); fi
 cp -R --parents "${parts[@]}" lab common harness/{doctor,tests/fake_tools,tests/samples} "$course" || exit 2
 chmod -R u+w "$course"
 cd "$course" || exit 2
-unset NO_COLOR CDPATH CI
+unset NO_COLOR CDPATH CI LAB_ROOT LAB_BUILD LAB_INSTALL
 export TERM=xterm-256color LC_ALL=C.UTF-8
 readonly plain_path=/usr/bin:/bin escape=$'\e'
 readonly recorded=ch05_streams/evidence/h200 exercise=ch05_streams/exercises/1_vector_add_pipeline

@@ -168,3 +168,13 @@ TEST_CASE("a word that is wider than its column has a line of its own, as far in
           "    two words that are\n"
           "    rather long                  5\n");
 }
+
+TEST_CASE("a table fits: other columns are broken too, and words that are wider than theirs") {
+    Table table({"what", "value", "verdict"}, {Align::left, Align::right, Align::left});
+    table.add({"kernel", "sm90_xmma_gemm_f32f32_tf32f32", "pass"});
+    CHECK(table.text(0, 34) ==
+          "what                value  verdict\n"
+          "──────  ─────────────────  ───────\n"
+          "        sm90_xmma_gemm_f3\n"
+          "kernel       2f32_tf32f32  pass\n");
+}

@@ -23,16 +23,21 @@ std::string first_lines(const std::string& text) {
     return join(lines, "\n");
 }
 
+/// Did the compiler lack room, memory or a folder that it may write to? No program is to blame for that.
+bool is_of_the_machine(const std::string& said) {
+    for (const char* fault : {"No space left on device", "Disk quota exceeded", "Read-only file system",
+                              "Could not open output file", "cannot open output file",
+                              "File size limit exceeded", "File too large", "Cannot allocate memory",
+                              "virtual memory exhausted", "Killed signal terminated program"})
+        if (said.find(fault) != std::string::npos) return true;
+    return false;
+}
+
 std::string architecture() {
     if (!gpu()) return "compute_75";  // a virtual one: quick to build, and any later GPU compiles it at start
     std::string digits = gpu()->compute_capability;
     std::erase(digits, '.');
     return "sm_" + digits;
-}
-
-const std::string& nvcc_version() {
-    static const std::string version = version_of(*nvcc());
-    return version;
 }
 
 /// Compiles a program to `target`, or with `as_library` the same file to the library that the program opens.
@@ -57,6 +62,9 @@ void compile(const Workspace& workspace, const Program& program, const std::stri
         throw Error(
             fmt::format("nvcc did not finish {}: {}", program.file.string(), describe(outcome, command)),
             kFindingFailed);
+    if (outcome.exit_code != 0 && is_of_the_machine(outcome.out + outcome.err))
+        throw Error(fmt::format("nvcc could not work here, which is no fault of {}. It says:\n{}",
+                                program.file.string(), first_lines(outcome.out + outcome.err)));
     if (outcome.exit_code != 0)
         throw ProgramError(fmt::format("{} does not compile. nvcc says:\n{}", program.file.string(),
                                        first_lines(outcome.out + outcome.err)));
@@ -98,8 +106,8 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     const fs::path binary = folder / program.file.stem();
     const std::string arch = architecture();
     const fs::path stamp = binary.string() + ".built";
-    const std::string built =
-        fmt::format("{} {} {}", workspace.fingerprint_of(program), arch, nvcc_version());
+    static const std::string version = version_of(*nvcc());
+    const std::string built = fmt::format("{} {} {}", workspace.fingerprint_of(program), arch, version);
     fs::create_directories(folder);
     const Lock lock(stamp);  // another lab may be building it
     if (fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built) return binary;

@@ -122,15 +122,24 @@ std::string gpu_of_kernels(const Trace& trace) {
     return "";
 }
 
-/// Runs all tools that findings need at once, since times mean nothing under the sanitizer.
+/// Runs all tools that findings need at once, since times mean nothing under the sanitizer. One that found
+/// nothing in a program that broke off is not noted as run, unless the program ends so by itself.
 void run_sanitizers(const Program& program, const fs::path& binary, const Announce& announce,
                     RunRecord& record) {
     const std::vector<std::string>& tools = program.sanitizers;
-    for (const std::string& tool : tools) record.sanitizer[tool];
+    std::vector<SanitizerOutput> outputs(tools.size());
     for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
-        record.sanitizer.at(tools[i]) =
-            run_sanitizer(tools[i], binary, program.check_arguments, announce).reports;
+        outputs[i] = run_sanitizer(tools[i], binary, program.check_arguments, announce);
     });
+    for (std::size_t i = 0; i < tools.size(); ++i) {
+        SanitizerOutput& output = outputs[i];
+        const bool broke_off =
+            output.exit_code != 0 && (output.exit_code != record.exit_code || output.exit_code > 128);
+        if (output.reports.empty() && broke_off)
+            announce("# " + tools[i] + " found nothing in a program that broke off: that proves nothing");
+        else
+            record.sanitizer[tools[i]] = std::move(output.reports);
+    }
 }
 
 /// Everything that the tools and the program wrote, with the names of kernels and NVTX ranges in the trace.
@@ -231,7 +240,9 @@ SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
         throw Error(fmt::format("compute-sanitizer {}", describe(outcome, command)), kFindingFailed);
     if (outcome.exit_code == kNothingCouldRun)
         throw Error("the program found no GPU that suits it, or too little free memory", kNothingCouldRun);
-    return parse_sanitizer_output(outcome.out + outcome.err);
+    SanitizerOutput output = parse_sanitizer_output(outcome.out + outcome.err);
+    if (outcome.exit_code != kSanitizerFoundErrors) output.exit_code = outcome.exit_code;
+    return output;
 }
 
 RunRecord record_program(const Workspace& workspace, const Program& program, const fs::path& binary,

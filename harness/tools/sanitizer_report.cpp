@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
 
 #include "core/error.h"
@@ -163,18 +165,37 @@ void refuse(std::string_view line) {
         throw Error("compute-sanitizer failed by itself: " + printable(line));
 }
 
-/// One report for all that are of the same kind, place and size.
+/// Where on the host a report came from, if it blames no place on the device: the calls of its backtrace.
+std::string calls_of(const SanitizerReport& report) {
+    std::string calls;
+    if (!report.function.empty() && !report.kind.starts_with("API ")) return calls;
+    for (const SanitizerFrame& f : report.frames)
+        calls += f.function + " " + f.file + ":" + std::to_string(f.line) + "\n";
+    return calls;
+}
+
+/// One report for all that are of the same kind, place and size. It says of how many threads they are.
 std::vector<SanitizerReport> distinct(std::vector<SanitizerReport> reports) {
     const auto key = [](const SanitizerReport& r) {
-        return std::tuple(r.kind, r.severity, r.function, r.file, r.line, r.bytes);
+        return std::tuple(r.kind, r.severity, r.function, r.file, r.line, r.bytes, calls_of(r));
     };
     std::map<decltype(key(reports[0])), std::size_t> place_of;
     std::vector<SanitizerReport> result;
+    std::vector<std::set<std::string>> threads;
     for (SanitizerReport& r : reports) {
+        const auto thread = after(r.text, "by thread ");
+        const std::string one(thread ? thread->substr(0, thread->find('\n')) : "");
         const auto [at, is_new] = place_of.try_emplace(key(r), result.size());
-        if (!is_new) ++result[at->second].count;
-        if (is_new) result.push_back(std::move(r));
+        if (is_new)
+            result.push_back(std::move(r)), threads.emplace_back();
+        else
+            ++result[at->second].count;
+        threads[at->second].insert(one);
     }
+    for (std::size_t i = 0; i < result.size(); ++i)
+        if (threads[i].size() > 1)
+            result[i].text +=
+                "\n(reported for " + std::to_string(threads[i].size()) + " threads; this is the first)";
     return result;
 }
 

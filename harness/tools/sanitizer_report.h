@@ -17,7 +17,8 @@ struct SanitizerFrame {
     std::string module;    ///< the binary or library of a host frame, without folders
 };
 
-/// One kind of problem at one place; `count` says how often it was reported there.
+/// One kind of problem at one place; `count` says how often it was reported there. A place on the host is a
+/// whole backtrace: leaks of one size from two functions are two reports.
 struct SanitizerReport {
     /// "Invalid __global__ read", "Race", "Uninitialized __global__ memory read", "Leak", "API cudaError...",
     /// ...; "Unknown" for errors that the summary counts and this reader does not know.
@@ -30,7 +31,7 @@ struct SanitizerReport {
     int64_t count = 1;
     int64_t allocation_bytes = 0;  ///< size of the allocation nearest to a bad address; 0 if none is named
     int64_t beyond_bytes = 0;  ///< how far past that allocation's end, of the first thread reported; else 0
-    std::string text = {};     ///< the lines of the first one, as printed
+    std::string text = {};     ///< the lines of the first one, as printed, and of how many threads they are
     std::vector<SanitizerFrame> frames = {};  ///< of the first one: innermost first, device then host
 };
 
@@ -38,6 +39,7 @@ struct SanitizerReport {
 struct SanitizerOutput {
     std::vector<SanitizerReport> reports;
     int64_t errors = 0;  ///< what the tool's own summary line says
+    int exit_code = 0;   ///< the program's own, where the tool found nothing
 };
 
 /// Reads what one tool printed in one run, and skips the program's own lines. An Error if there is no summary
