@@ -92,9 +92,8 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
         if (const std::string missing = missing_for_live(of.needs()); !missing.empty())
             throw Error(missing, kNothingCouldRun);
-        const bool is_wrong = !program.base.empty();  // `lab record` keeps these
-        Evidence evidence = publish && !is_wrong ? record_for_all(course, of, program)
-                                                 : record_live(course, program, announce_to_terminal);
+        Evidence evidence = publish ? record_for_all(course, of, program)
+                                    : record_live(course, program, announce_to_terminal);
         const std::lock_guard lock(sources);
         verified.sources[program.file.string()] = fingerprint_in(evidence.provenance());
         return evidence;
