@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
         wrong += !(std::fabs(found[ring + cell] - expected) <= 1e-2);
     }
     std::printf(
-        "%d rings of %d cells, %d steps of %d kernels: median submit %.3f ms, median step %.3f ms, "
+        "%d rings of %d cells, %d steps of %d kernels: median submit %.4f ms, median step %.3f ms, "
         "half of them from %.3f to %.3f ms\n",
         count, cells, steps, 2 * pairs * count, quantile(submit_ms, 0.5), quantile(step_ms, 0.5),
         quantile(step_ms, 0.25), quantile(step_ms, 0.75));
