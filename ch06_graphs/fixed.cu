@@ -19,7 +19,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr float kExchange = 0.001f;  // of the difference to the outside, a tick
+constexpr float kExchange = 2e-5f;  // of the difference to the outside, a tick
 
 /// One tick: the water of each cell moves on to the next, and meets the temperature outside it.
 __global__ void flow(const float* water, float* next, const float* outside, int cells) {
@@ -32,58 +32,59 @@ __global__ void flow(const float* water, float* next, const float* outside, int 
 /// The rings one behind the other in memory, a stream for each, and an event to mark points of streams.
 struct Rings {
     int cells, pairs;
-    std::vector<cudaStream_t> streams;
-    cudaEvent_t event = nullptr;
+    std::vector<Stream> streams;
+    Event event = make_event(cudaEventDisableTiming);
     std::unique_ptr<float[], DeviceFree> water = device_array<float>(streams.size() * cells),
                                          next = device_array<float>(streams.size() * cells),
                                          outside = device_array<float>(streams.size() * cells);
 
     Rings(int count, int cells, int pairs) : cells(cells), pairs(pairs), streams(count) {
-        for (cudaStream_t& s : streams) CUDA_CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-        CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    }
-    ~Rings() {
-        CUDA_CHECK(cudaEventDestroy(event));
-        for (const cudaStream_t stream : streams) CUDA_CHECK(cudaStreamDestroy(stream));
+        for (Stream& s : streams) s = make_stream(cudaStreamNonBlocking);
     }
 };
 
 /// Queues a step, two ticks of each ring at a time: from `water` to `next` and back. All streams begin behind
 /// what is in the first, and the first goes on when all are done.
 void queue_ticks(const Rings& rings) {
-    const cudaStream_t first = rings.streams[0];
-    CUDA_CHECK(cudaEventRecord(rings.event, first));
-    for (const cudaStream_t stream : rings.streams) CUDA_CHECK(cudaStreamWaitEvent(stream, rings.event));
+    const cudaStream_t first = rings.streams[0].get();
+    const cudaEvent_t event = rings.event.get();
+    CUDA_CHECK(cudaEventRecord(event, first));
+    for (const Stream& stream : rings.streams) CUDA_CHECK(cudaStreamWaitEvent(stream.get(), event));
     const int cells = rings.cells, threads = 256, blocks = (cells + threads - 1) / threads;
     for (int pair = 0; pair < rings.pairs; ++pair)
         for (size_t ring = 0; ring < rings.streams.size(); ++ring) {
+            const cudaStream_t stream = rings.streams[ring].get();
             float *const water = &rings.water[ring * cells], *const next = &rings.next[ring * cells];
             const float* const outside = &rings.outside[ring * cells];
-            flow<<<blocks, threads, 0, rings.streams[ring]>>>(water, next, outside, cells);
+            flow<<<blocks, threads, 0, stream>>>(water, next, outside, cells);
             CUDA_CHECK(cudaGetLastError());
-            flow<<<blocks, threads, 0, rings.streams[ring]>>>(next, water, outside, cells);
+            flow<<<blocks, threads, 0, stream>>>(next, water, outside, cells);
             CUDA_CHECK(cudaGetLastError());
         }
-    for (const cudaStream_t stream : rings.streams) {
-        CUDA_CHECK(cudaEventRecord(rings.event, stream));
-        CUDA_CHECK(cudaStreamWaitEvent(first, rings.event));
+    for (const Stream& stream : rings.streams) {
+        CUDA_CHECK(cudaEventRecord(event, stream.get()));
+        CUDA_CHECK(cudaStreamWaitEvent(first, event));
     }
 }
 
-/// Records what queue_ticks asks for, instead of doing it, and makes it ready to be launched again and again.
-/// The other streams join the capture by waiting for the event, and the first waits for them before it ends.
-GraphExec record_step(const Rings& rings) {
+/// Records what queue_ticks asks for, instead of doing it. The other streams join the capture by waiting for
+/// the event, and the first waits for them before it ends.
+Graph record_step(const Rings& rings) {
+    nvtx3::scoped_range range{"capture"};
+    const cudaStream_t first = rings.streams[0].get();
     cudaGraph_t recorded = nullptr;
-    {
-        nvtx3::scoped_range range{"capture"};
-        CUDA_CHECK(cudaStreamBeginCapture(rings.streams[0], cudaStreamCaptureModeThreadLocal));
-        queue_ticks(rings);
-        CUDA_CHECK(cudaStreamEndCapture(rings.streams[0], &recorded));
-    }
-    const Graph graph(recorded);
+    CUDA_CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeThreadLocal));
+    queue_ticks(rings);
+    CUDA_CHECK(cudaStreamEndCapture(first, &recorded));
+    return Graph(recorded);
+}
+
+/// Makes it ready to be launched again and again.
+GraphExec ready(const Graph& recorded, cudaStream_t stream) {
     nvtx3::scoped_range range{"instantiate"};
-    GraphExec step = instantiate(graph);
-    CUDA_CHECK(cudaGraphUpload(step.get(), rings.streams[0]));
+    GraphExec step = instantiate(recorded);
+    CUDA_CHECK(cudaGraphUpload(step.get(), stream));
+    CUDA_CHECK(cudaStreamSynchronize(stream));
     return step;
 }
 
@@ -92,9 +93,10 @@ double now_ms() {
     return now.count();
 }
 
-double median(std::vector<double> values) {
+/// The value below which `share` of all values lie.
+double quantile(std::vector<double> values, double share) {
     std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+    return values[static_cast<size_t>(share * (values.size() - 1))];
 }
 
 int main(int argc, char** argv) {
@@ -102,7 +104,8 @@ int main(int argc, char** argv) {
     const int count = options.integer("--rings", 5, 1, 32, "rings, each in a stream of its own");
     const int cells = options.integer("--cells", 251, 1, 10'000'000, "cells of a ring");
     const int pairs = options.integer("--pairs", 100, 1, 5'000, "pairs of ticks in a step");
-    const int steps = options.integer("--steps", 3, 1, 100, "steps after the one to warm up");
+    const int steps =
+        options.integer("--steps", 200, 1, 10'000, "steps that are timed, after as many to warm up");
     options.done();
     const size_t all = size_t{1} * count * cells, bytes = all * sizeof(float);
     require_gpu(3 * bytes);
@@ -112,17 +115,30 @@ int main(int argc, char** argv) {
     for (size_t i = 0; i < all; ++i)
         water[i] = random() % 10'000 / 100.0f, outside[i] = random() % 3'000 / 100.0f;
     const Rings rings(count, cells, pairs);
-    const cudaStream_t stream = rings.streams[0];
+    const cudaStream_t stream = rings.streams[0].get();
     CUDA_CHECK(cudaMemcpy(rings.water.get(), water.data(), bytes, cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(rings.outside.get(), outside.data(), bytes, cudaMemcpyHostToDevice));
     flow<<<1, 1, 0, stream>>>(nullptr, nullptr, nullptr, 0);  // loads the kernel, and does nothing
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaDeviceSynchronize());  // the copies are not in these streams
 
-    const GraphExec graph = record_step(rings);
+    // Once would do. More times show what a graph costs once CUDA has set up its own things.
+    std::vector<double> build_ms;
+    size_t edges = 0;
+    GraphExec graph;
+    for (int build = 0; build <= steps / 10; ++build) {
+        graph.reset();
+        const double start = now_ms();
+        const Graph recorded = record_step(rings);
+        graph = ready(recorded, stream);
+        build_ms.push_back(now_ms() - start);
+        edges = edges_of(recorded.get()).size();
+    }
+    std::printf("graph with %zu edges: built first in %.3f ms, median of %zu times %.3f ms\n", edges,
+                build_ms[0], build_ms.size(), quantile(build_ms, 0.5));
     {
         nvtx3::scoped_range range{"warm-up"};
-        CUDA_CHECK(cudaGraphLaunch(graph.get(), stream));
+        for (int step = 0; step < steps; ++step) CUDA_CHECK(cudaGraphLaunch(graph.get(), stream));
         CUDA_CHECK(cudaStreamSynchronize(stream));
     }
     std::vector<double> submit_ms, step_ms;
@@ -138,7 +154,7 @@ int main(int argc, char** argv) {
     // The host follows water round its ring: after n ticks, what was in cell c is in cell c + n. Of very many
     // cells it follows some, or it would take far longer than the GPU.
     CUDA_CHECK(cudaMemcpy(found.data(), rings.water.get(), bytes, cudaMemcpyDeviceToHost));
-    const long long ticks = 2LL * pairs * (steps + 1);
+    const long long ticks = 4LL * pairs * steps;
     size_t checked = 0, wrong = 0;
     for (size_t i = 0; i < all; i += std::max<size_t>(1, all / 1000), ++checked) {
         const size_t ring = i - i % cells;  // where it begins
@@ -148,10 +164,13 @@ int main(int argc, char** argv) {
             if (++cell == cells) cell = 0;
             expected += double{kExchange} * (outside[ring + cell] - expected);
         }
-        wrong += !(std::fabs(found[ring + cell] - expected) <= 1e-3);
+        wrong += !(std::fabs(found[ring + cell] - expected) <= 1e-2);
     }
-    std::printf("%d rings of %d cells, %d steps of %d kernels: median submit %.3f ms, median step %.3f ms\n",
-                count, cells, steps, 2 * pairs * count, median(submit_ms), median(step_ms));
+    std::printf(
+        "%d rings of %d cells, %d steps of %d kernels: median submit %.4f ms, median step %.3f ms, "
+        "half of them from %.3f to %.3f ms\n",
+        count, cells, steps, 2 * pairs * count, quantile(submit_ms, 0.5), quantile(step_ms, 0.5),
+        quantile(step_ms, 0.25), quantile(step_ms, 0.75));
     std::printf("after %lld ticks: %zu of %zu cells wrong\n", ticks, wrong, checked);
     return wrong == 0 ? 0 : 1;
 }

@@ -37,27 +37,27 @@ __global__ void settle(const float* sand, float* settled, int cells) {
 struct Dunes {
     std::unique_ptr<float[], DeviceFree> sand, settled, gusts;
     int cells, pairs;  // of settling kernels
-    cudaStream_t stream;
+    Stream stream = make_stream(cudaStreamNonBlocking);
 };
 
 /// Queues a step: one gust, then the sand settles.
 void queue_step(const Dunes& d, float wind) {
     const int blocks = (d.cells + kThreads - 1) / kThreads;
-    push<<<blocks, kThreads, 0, d.stream>>>(d.sand.get(), d.gusts.get(), d.cells, wind);
+    push<<<blocks, kThreads, 0, d.stream.get()>>>(d.sand.get(), d.gusts.get(), d.cells, wind);
     CUDA_CHECK(cudaGetLastError());
     for (int pair = 0; pair < d.pairs; ++pair) {
-        settle<<<blocks, kThreads, 0, d.stream>>>(d.sand.get(), d.settled.get(), d.cells);
+        settle<<<blocks, kThreads, 0, d.stream.get()>>>(d.sand.get(), d.settled.get(), d.cells);
         CUDA_CHECK(cudaGetLastError());
-        settle<<<blocks, kThreads, 0, d.stream>>>(d.settled.get(), d.sand.get(), d.cells);
+        settle<<<blocks, kThreads, 0, d.stream.get()>>>(d.settled.get(), d.sand.get(), d.cells);
         CUDA_CHECK(cudaGetLastError());
     }
 }
 
 Graph record_step(const Dunes& d, float wind) {
     cudaGraph_t recorded = nullptr;
-    CUDA_CHECK(cudaStreamBeginCapture(d.stream, cudaStreamCaptureModeThreadLocal));
+    CUDA_CHECK(cudaStreamBeginCapture(d.stream.get(), cudaStreamCaptureModeThreadLocal));
     queue_step(d, wind);
-    CUDA_CHECK(cudaStreamEndCapture(d.stream, &recorded));
+    CUDA_CHECK(cudaStreamEndCapture(d.stream.get(), &recorded));
     return Graph(recorded);
 }
 
@@ -66,15 +66,15 @@ void blow_with_graphs(const Dunes& d, const std::vector<float>& winds) {
     for (const float wind : winds) {
         // TODO(learner): only the wind is new. Where does the time of this loop go?
         const GraphExec step = instantiate(record_step(d, wind));
-        CUDA_CHECK(cudaGraphLaunch(step.get(), d.stream));
-        CUDA_CHECK(cudaStreamSynchronize(d.stream));  // before the next one takes its place
+        CUDA_CHECK(cudaGraphLaunch(step.get(), d.stream.get()));
+        CUDA_CHECK(cudaStreamSynchronize(d.stream.get()));  // before the next one takes its place
     }
-    CUDA_CHECK(cudaStreamSynchronize(d.stream));
+    CUDA_CHECK(cudaStreamSynchronize(d.stream.get()));
 }
 
 void blow_without_graphs(const Dunes& d, const std::vector<float>& winds) {
     for (const float wind : winds) queue_step(d, wind);
-    CUDA_CHECK(cudaStreamSynchronize(d.stream));
+    CUDA_CHECK(cudaStreamSynchronize(d.stream.get()));
 }
 
 /// The sand after all steps, in double precision on the host.
@@ -131,14 +131,8 @@ int main(int argc, char** argv) {
     const std::vector<float> first = random_numbers(cells, 0, 10), gusts = random_numbers(cells, -1, 1),
                              winds = random_numbers(steps, -1, 1);
     const std::vector<double> expected = expected_sand(first, gusts, winds, 2 * pairs);
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    const Dunes dunes{device_array<float>(cells),
-                      device_array<float>(cells),
-                      device_array<float>(cells),
-                      cells,
-                      pairs,
-                      stream};
+    const Dunes dunes{device_array<float>(cells), device_array<float>(cells), device_array<float>(cells),
+                      cells, pairs};
     CUDA_CHECK(cudaMemcpy(dunes.gusts.get(), gusts.data(), cells * sizeof(float), cudaMemcpyHostToDevice));
     const std::vector<float> calm{0};
     measured("warm-up", blow_without_graphs, dunes, first, calm, expected);
@@ -148,7 +142,6 @@ int main(int argc, char** argv) {
         measured("without graphs", blow_without_graphs, dunes, first, winds, expected);
     const auto [graph_us, graph_wrong] =
         measured("with graphs", blow_with_graphs, dunes, first, winds, expected);
-    CUDA_CHECK(cudaStreamDestroy(stream));
     std::printf("a step: %.2f us without graphs, %.2f us with graphs; ratio %.3f\n", plain_us, graph_us,
                 graph_us / plain_us);
     std::printf("cells that are wrong: %d without graphs, %d with graphs, of %d\n", plain_wrong, graph_wrong,

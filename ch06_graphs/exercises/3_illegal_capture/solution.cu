@@ -2,13 +2,15 @@
 // counts how often each shade occurs. A frame is meant to be one launch of a graph.
 //
 // Right: the buffer is there before the capture begins, nobody waits inside of it, and the second stream
-// comes back to the first, which is the one whose capture is ended.
+// comes back to the first, which is the one whose capture is ended. A capture that fails says so.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node
 //              -f true -o solution ./solution
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -36,9 +38,17 @@ __global__ void add_grain(const int* soft, int* picture, int pixels) {
     if (i < pixels) picture[i] = grainy(soft[i], i);
 }
 
+/// A block counts in its own shared memory, and adds what it has found to the counts of all. (A histogram by
+/// itself is cub::DeviceHistogram.)
 __global__ void count_shades(const int* soft, unsigned* counts, int pixels) {
+    static_assert(kShades == kThreads, "a thread looks after a shade");
+    __shared__ unsigned found[kShades];
+    found[threadIdx.x] = 0;
+    __syncthreads();
     const int i = blockIdx.x * kThreads + threadIdx.x;
-    if (i < pixels) atomicAdd(&counts[soft[i]], 1u);
+    if (i < pixels) atomicAdd(&found[soft[i]], 1u);
+    __syncthreads();
+    if (found[threadIdx.x] > 0) atomicAdd(&counts[threadIdx.x], found[threadIdx.x]);
 }
 
 /// What a frame works on, and where: `beside` is the second stream.
@@ -46,44 +56,63 @@ struct Film {
     std::unique_ptr<int[], DeviceFree> picture, soft;
     std::unique_ptr<unsigned[], DeviceFree> counts;
     int pixels;
-    cudaStream_t stream, beside;
-    cudaEvent_t event;
+    Stream stream = make_stream(cudaStreamNonBlocking), beside = make_stream(cudaStreamNonBlocking);
+    Event event = make_event(cudaEventDisableTiming);
 };
 
-// Hands an error on to the caller, who may know a way around.
-#define TRY(call)                                                                    \
-    do {                                                                             \
-        if (const cudaError_t status = (call); status != cudaSuccess) return status; \
+// Reports an error and hands it on to the caller, who may know a way around.
+#define TRY(call)                                                                     \
+    do {                                                                              \
+        if (const cudaError_t status = (call); status != cudaSuccess) {               \
+            std::fprintf(stderr, "%s failed: %s\n", #call, cudaGetErrorName(status)); \
+            return status;                                                            \
+        }                                                                             \
     } while (0)
 
 /// Queues a frame: blur and grain in one stream, the counting in the other as soon as the picture is blurred.
 cudaError_t queue_frame(const Film& film) {
     const int blocks = (film.pixels + kThreads - 1) / kThreads;
     int* const soft = film.soft.get();
-    blur<<<blocks, kThreads, 0, film.stream>>>(film.picture.get(), soft, film.pixels);
-CUDA_CHECK(cudaGetLastError());
-    TRY(cudaGetLastError());
-    TRY(cudaEventRecord(film.event, film.stream));
-    TRY(cudaStreamWaitEvent(film.beside, film.event));
-    count_shades<<<blocks, kThreads, 0, film.beside>>>(soft, film.counts.get(), film.pixels);
-CUDA_CHECK(cudaGetLastError());
-    TRY(cudaGetLastError());
-    add_grain<<<blocks, kThreads, 0, film.stream>>>(soft, film.picture.get(), film.pixels);
-CUDA_CHECK(cudaGetLastError());
-    TRY(cudaGetLastError());
-    TRY(cudaEventRecord(film.event, film.beside));
-    return cudaStreamWaitEvent(film.stream, film.event);
+    blur<<<blocks, kThreads, 0, film.stream.get()>>>(film.picture.get(), soft, film.pixels);
+    CUDA_CHECK(cudaGetLastError());
+    TRY(cudaEventRecord(film.event.get(), film.stream.get()));
+    TRY(cudaStreamWaitEvent(film.beside.get(), film.event.get()));
+    count_shades<<<blocks, kThreads, 0, film.beside.get()>>>(soft, film.counts.get(), film.pixels);
+    CUDA_CHECK(cudaGetLastError());
+    add_grain<<<blocks, kThreads, 0, film.stream.get()>>>(soft, film.picture.get(), film.pixels);
+    CUDA_CHECK(cudaGetLastError());
+    TRY(cudaEventRecord(film.event.get(), film.beside.get()));
+    TRY(cudaStreamWaitEvent(film.stream.get(), film.event.get()));
+    return cudaSuccess;
+}
+
+/// Nodes on the longest path through a graph. If it has more nodes, some may run side by side.
+size_t longest_path(const std::vector<std::pair<cudaGraphNode_t, cudaGraphNode_t>>& edges) {
+    std::map<cudaGraphNode_t, size_t> before;  // edges on the longest path to a node
+    size_t longest = 0;
+    for (size_t round = 0; round < edges.size(); ++round)
+        for (const auto& [from, to] : edges)
+            longest = std::max(longest, before[to] = std::max(before[to], before[from] + 1));
+    return longest + 1;
 }
 
 /// A frame as a graph; none if it cannot be captured, for then frames are launched piece by piece.
 GraphExec record_frame(const Film& film) {
     nvtx3::scoped_range range{"build"};
     cudaGraph_t recorded = nullptr;
-    CUDA_CHECK(cudaStreamBeginCapture(film.stream, cudaStreamCaptureModeThreadLocal));
-    const cudaError_t queued = queue_frame(film), ended = cudaStreamEndCapture(film.stream, &recorded);
+    CUDA_CHECK(cudaStreamBeginCapture(film.stream.get(), cudaStreamCaptureModeThreadLocal));
+    const cudaError_t queued = queue_frame(film), ended = cudaStreamEndCapture(film.stream.get(), &recorded);
     const Graph graph(recorded);
-    (void)cudaGetLastError();  // whatever it was
-    return queued == cudaSuccess && ended == cudaSuccess ? instantiate(graph) : nullptr;
+    (void)cudaGetLastError();  // it has been reported
+    if (queued != cudaSuccess || ended != cudaSuccess) {
+        std::fprintf(stderr, "a frame has no graph: its capture ended with %s\n", cudaGetErrorName(ended));
+        return nullptr;
+    }
+    size_t nodes = 0;
+    CUDA_CHECK(cudaGraphGetNodes(graph.get(), nullptr, &nodes));
+    std::printf("a frame is a graph of %zu nodes, %zu of them on its longest path\n", nodes,
+                longest_path(edges_of(graph.get())));
+    return instantiate(graph);
 }
 
 /// Develops the picture on the host, and counts its shades. Returns the counts.
@@ -110,16 +139,8 @@ int main(int argc, char** argv) {
     std::vector<int> picture(pixels), found(pixels);
     for (int& shade : picture) shade = random() % kShades;
     std::vector<unsigned> found_counts(kShades);
-    Film film{device_array<int>(pixels),
-              device_array<int>(pixels),
-              device_array<unsigned>(kShades),
-              pixels,
-              nullptr,
-              nullptr,
-              nullptr};
-    CUDA_CHECK(cudaStreamCreateWithFlags(&film.stream, cudaStreamNonBlocking));
-    CUDA_CHECK(cudaStreamCreateWithFlags(&film.beside, cudaStreamNonBlocking));
-    CUDA_CHECK(cudaEventCreateWithFlags(&film.event, cudaEventDisableTiming));
+    const Film film{device_array<int>(pixels), device_array<int>(pixels), device_array<unsigned>(kShades),
+                    pixels};
     const auto start_over = [&] {
         CUDA_CHECK(
             cudaMemcpy(film.picture.get(), picture.data(), pixels * sizeof(int), cudaMemcpyHostToDevice));
@@ -140,7 +161,7 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"frames"};
         for (int frame = 0; frame < frames; ++frame) {
             if (graph)
-                CUDA_CHECK(cudaGraphLaunch(graph.get(), film.stream));
+                CUDA_CHECK(cudaGraphLaunch(graph.get(), film.stream.get()));
             else
                 CUDA_CHECK(queue_frame(film));
             CUDA_CHECK(cudaDeviceSynchronize());
@@ -151,9 +172,6 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaMemcpy(found.data(), film.picture.get(), pixels * sizeof(int), cudaMemcpyDeviceToHost));
     CUDA_CHECK(cudaMemcpy(found_counts.data(), film.counts.get(), kShades * sizeof(unsigned),
                           cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaEventDestroy(film.event));
-    CUDA_CHECK(cudaStreamDestroy(film.beside));
-    CUDA_CHECK(cudaStreamDestroy(film.stream));
     const std::vector<unsigned> counts = develop(picture, frames);
     int wrong = 0, wrong_counts = 0;
     for (int i = 0; i < pixels; ++i) wrong += found[i] != picture[i];

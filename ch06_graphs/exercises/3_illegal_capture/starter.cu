@@ -8,8 +8,10 @@
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node
 //              -f true -o starter ./starter
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -37,9 +39,17 @@ __global__ void add_grain(const int* soft, int* picture, int pixels) {
     if (i < pixels) picture[i] = grainy(soft[i], i);
 }
 
+/// A block counts in its own shared memory, and adds what it has found to the counts of all. (A histogram by
+/// itself is cub::DeviceHistogram.)
 __global__ void count_shades(const int* soft, unsigned* counts, int pixels) {
+    static_assert(kShades == kThreads, "a thread looks after a shade");
+    __shared__ unsigned found[kShades];
+    found[threadIdx.x] = 0;
+    __syncthreads();
     const int i = blockIdx.x * kThreads + threadIdx.x;
-    if (i < pixels) atomicAdd(&counts[soft[i]], 1u);
+    if (i < pixels) atomicAdd(&found[soft[i]], 1u);
+    __syncthreads();
+    if (found[threadIdx.x] > 0) atomicAdd(&counts[threadIdx.x], found[threadIdx.x]);
 }
 
 /// What a frame works on, and where: `beside` is the second stream.
@@ -47,8 +57,8 @@ struct Film {
     std::unique_ptr<int[], DeviceFree> picture;
     std::unique_ptr<unsigned[], DeviceFree> counts;
     int pixels;
-    cudaStream_t stream, beside;
-    cudaEvent_t event;
+    Stream stream = make_stream(cudaStreamNonBlocking), beside = make_stream(cudaStreamNonBlocking);
+    Event event = make_event(cudaEventDisableTiming);
 };
 
 // Hands an error on to the caller, who may know a way around.
@@ -63,30 +73,42 @@ cudaError_t queue_frame(const Film& film) {
     const int blocks = (film.pixels + kThreads - 1) / kThreads;
     int* soft = nullptr;
     TRY(cudaMalloc(&soft, film.pixels * sizeof(int)));
-    blur<<<blocks, kThreads, 0, film.stream>>>(film.picture.get(), soft, film.pixels);
-CUDA_CHECK(cudaGetLastError());
-    TRY(cudaGetLastError());
-    TRY(cudaEventRecord(film.event, film.stream));
-    TRY(cudaStreamWaitEvent(film.beside, film.event));
-    count_shades<<<blocks, kThreads, 0, film.beside>>>(soft, film.counts.get(), film.pixels);
-CUDA_CHECK(cudaGetLastError());
-    TRY(cudaGetLastError());
-    TRY(cudaStreamSynchronize(film.stream));  // have the launches so far gone well?
-    add_grain<<<blocks, kThreads, 0, film.stream>>>(soft, film.picture.get(), film.pixels);
-CUDA_CHECK(cudaGetLastError());
-    TRY(cudaGetLastError());
+    blur<<<blocks, kThreads, 0, film.stream.get()>>>(film.picture.get(), soft, film.pixels);
+    CUDA_CHECK(cudaGetLastError());
+    TRY(cudaEventRecord(film.event.get(), film.stream.get()));
+    TRY(cudaStreamWaitEvent(film.beside.get(), film.event.get()));
+    count_shades<<<blocks, kThreads, 0, film.beside.get()>>>(soft, film.counts.get(), film.pixels);
+    CUDA_CHECK(cudaGetLastError());
+    TRY(cudaStreamSynchronize(film.stream.get()));  // have the launches so far gone well?
+    add_grain<<<blocks, kThreads, 0, film.stream.get()>>>(soft, film.picture.get(), film.pixels);
+    CUDA_CHECK(cudaGetLastError());
     return cudaFree(soft);  // which waits until nobody uses it
+}
+
+/// Nodes on the longest path through a graph. If it has more nodes, some may run side by side.
+size_t longest_path(const std::vector<std::pair<cudaGraphNode_t, cudaGraphNode_t>>& edges) {
+    std::map<cudaGraphNode_t, size_t> before;  // edges on the longest path to a node
+    size_t longest = 0;
+    for (size_t round = 0; round < edges.size(); ++round)
+        for (const auto& [from, to] : edges)
+            longest = std::max(longest, before[to] = std::max(before[to], before[from] + 1));
+    return longest + 1;
 }
 
 /// A frame as a graph; none if it cannot be captured, for then frames are launched piece by piece.
 GraphExec record_frame(const Film& film) {
     nvtx3::scoped_range range{"build"};
     cudaGraph_t recorded = nullptr;
-    CUDA_CHECK(cudaStreamBeginCapture(film.stream, cudaStreamCaptureModeThreadLocal));
-    const cudaError_t queued = queue_frame(film), ended = cudaStreamEndCapture(film.stream, &recorded);
+    CUDA_CHECK(cudaStreamBeginCapture(film.stream.get(), cudaStreamCaptureModeThreadLocal));
+    const cudaError_t queued = queue_frame(film), ended = cudaStreamEndCapture(film.stream.get(), &recorded);
     const Graph graph(recorded);
     (void)cudaGetLastError();  // whatever it was
-    return queued == cudaSuccess && ended == cudaSuccess ? instantiate(graph) : nullptr;
+    if (queued != cudaSuccess || ended != cudaSuccess) return nullptr;
+    size_t nodes = 0;
+    CUDA_CHECK(cudaGraphGetNodes(graph.get(), nullptr, &nodes));
+    std::printf("a frame is a graph of %zu nodes, %zu of them on its longest path\n", nodes,
+                longest_path(edges_of(graph.get())));
+    return instantiate(graph);
 }
 
 /// Develops the picture on the host, and counts its shades. Returns the counts.
@@ -113,10 +135,7 @@ int main(int argc, char** argv) {
     std::vector<int> picture(pixels), found(pixels);
     for (int& shade : picture) shade = random() % kShades;
     std::vector<unsigned> found_counts(kShades);
-    Film film{device_array<int>(pixels), device_array<unsigned>(kShades), pixels, nullptr, nullptr, nullptr};
-    CUDA_CHECK(cudaStreamCreateWithFlags(&film.stream, cudaStreamNonBlocking));
-    CUDA_CHECK(cudaStreamCreateWithFlags(&film.beside, cudaStreamNonBlocking));
-    CUDA_CHECK(cudaEventCreateWithFlags(&film.event, cudaEventDisableTiming));
+    const Film film{device_array<int>(pixels), device_array<unsigned>(kShades), pixels};
     const auto start_over = [&] {
         CUDA_CHECK(
             cudaMemcpy(film.picture.get(), picture.data(), pixels * sizeof(int), cudaMemcpyHostToDevice));
@@ -137,7 +156,7 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"frames"};
         for (int frame = 0; frame < frames; ++frame) {
             if (graph)
-                CUDA_CHECK(cudaGraphLaunch(graph.get(), film.stream));
+                CUDA_CHECK(cudaGraphLaunch(graph.get(), film.stream.get()));
             else
                 CUDA_CHECK(queue_frame(film));
             CUDA_CHECK(cudaDeviceSynchronize());
@@ -148,9 +167,6 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaMemcpy(found.data(), film.picture.get(), pixels * sizeof(int), cudaMemcpyDeviceToHost));
     CUDA_CHECK(cudaMemcpy(found_counts.data(), film.counts.get(), kShades * sizeof(unsigned),
                           cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaEventDestroy(film.event));
-    CUDA_CHECK(cudaStreamDestroy(film.beside));
-    CUDA_CHECK(cudaStreamDestroy(film.stream));
     const std::vector<unsigned> counts = develop(picture, frames);
     int wrong = 0, wrong_counts = 0;
     for (int i = 0; i < pixels; ++i) wrong += found[i] != picture[i];

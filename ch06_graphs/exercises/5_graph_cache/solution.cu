@@ -44,7 +44,7 @@ float goal_of(int layer) {
 struct Network {
     std::unique_ptr<float[], DeviceFree> rows;
     int width, layers;
-    cudaStream_t stream;
+    Stream stream = make_stream(cudaStreamNonBlocking);
 };
 
 /// Graphs of the network by their number of rows. One is made when it is first asked for.
@@ -53,18 +53,19 @@ struct GraphCache {
     std::map<int, GraphExec> execs;
 
     cudaGraphExec_t graph_for(int rows) {
+        const cudaStream_t stream = network.stream.get();
         GraphExec& exec = execs[rows];
         if (!exec) {
             cudaGraph_t graph = nullptr;
-            CUDA_CHECK(cudaStreamBeginCapture(network.stream, cudaStreamCaptureModeThreadLocal));
+            CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
             const dim3 blocks(rows, (network.width + kThreads - 1) / kThreads);
             for (int i = 0; i < network.layers; ++i) {
-                layer<<<blocks, kThreads, 0, network.stream>>>(network.rows.get(), network.width, goal_of(i));
+                layer<<<blocks, kThreads, 0, stream>>>(network.rows.get(), network.width, goal_of(i));
                 CUDA_CHECK(cudaGetLastError());
             }
-            CUDA_CHECK(cudaStreamEndCapture(network.stream, &graph));
+            CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
             exec = instantiate(Graph(graph));
-            CUDA_CHECK(cudaGraphUpload(exec.get(), network.stream));
+            CUDA_CHECK(cudaGraphUpload(exec.get(), stream));
         }
         return exec.get();
     }
@@ -80,12 +81,6 @@ int graph_rows(int rows) {
 /// Called before the first request.
 void prepare(GraphCache& cache) {
     for (const int size : kSizes) cache.graph_for(size);
-}
-
-size_t free_bytes() {
-    size_t free = 0, total = 0;
-    CUDA_CHECK(cudaMemGetInfo(&free, &total));
-    return free;
 }
 
 int main(int argc, char** argv) {
@@ -110,9 +105,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < rounds * kMostRows; ++i) requests.push_back(i % kMostRows + 1);
     std::shuffle(requests.begin(), requests.end(), random);
 
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    const Network network{device_array<float>(size_t{kMostRows} * width), width, layers, stream};
+    const Network network{device_array<float>(size_t{kMostRows} * width), width, layers};
+    const cudaStream_t stream = network.stream.get();
     CUDA_CHECK(cudaMemset(network.rows.get(), 0, kMostRows * row_bytes));  // padding has a value too
     {
         nvtx3::scoped_range range{"warm-up"};
@@ -122,12 +116,15 @@ int main(int argc, char** argv) {
     }
 
     GraphCache cache{network, {}};
-    const size_t free_before = free_bytes();
+    using Clock = std::chrono::steady_clock;
+    using Microseconds = std::chrono::duration<double, std::micro>;
+    const Clock::time_point began_to_prepare = Clock::now();
     {
         nvtx3::scoped_range range{"prepare"};
         prepare(cache);
         CUDA_CHECK(cudaStreamSynchronize(stream));
     }
+    const Microseconds preparation = Clock::now() - began_to_prepare;
     const size_t prepared = cache.execs.size();
     std::vector<double> latency_us;
     size_t wrong = 0, asked = 0, computed = 0;
@@ -135,7 +132,7 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"serve"};
         for (const int rows : requests) {
             const int first = static_cast<int>(random() % (kPool - rows + 1));
-            const auto began = std::chrono::steady_clock::now();
+            const Clock::time_point began = Clock::now();
             {
                 nvtx3::scoped_range request{"request"};
                 CUDA_CHECK(cudaMemcpyAsync(network.rows.get(), &pool[size_t{1} * first * width],
@@ -145,25 +142,20 @@ int main(int argc, char** argv) {
                                            cudaMemcpyDeviceToHost, stream));
                 CUDA_CHECK(cudaStreamSynchronize(stream));
             }
-            const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - began;
-            latency_us.push_back(took.count());
+            latency_us.push_back(Microseconds(Clock::now() - began).count());
             asked += rows;
             computed += graph_rows(rows);
             for (size_t i = 0; i < size_t{1} * rows * width; ++i)
                 wrong += !(std::fabs(answer[i] - expected[size_t{1} * first * width + i]) <= 0.01);
         }
     }
-    const size_t free_after = free_bytes();
 
     std::sort(latency_us.begin(), latency_us.end());
-    std::printf("graphs: %zu, of them %zu made while serving; device memory for them: %.1f MiB\n",
-                cache.execs.size(), cache.execs.size() - prepared,
-                (static_cast<double>(free_before) - static_cast<double>(free_after)) / (1 << 20));
+    std::printf("graphs: %zu, of them %zu made while serving; preparation: %.0f us\n", cache.execs.size(),
+                cache.execs.size() - prepared, preparation.count());
     std::printf("%zu requests: median %.0f us, slowest %.0f us\n", requests.size(),
                 latency_us[latency_us.size() / 2], latency_us.back());
     std::printf("rows asked for: %zu; computed: %zu; numbers wrong: %zu of %zu\n", asked, computed, wrong,
                 asked * width);
-    cache.execs.clear();
-    CUDA_CHECK(cudaStreamDestroy(stream));
     return wrong == 0 ? 0 : 1;
 }

@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
     const int ticks = options.integer("--ticks", 500, 1, 100'000, "ticks");
     const int asked =
         options.integer("--blocks", 0, 0, 1'000'000, "blocks of the largest ring; 0: as many as fit");
+    const int rounds = options.integer("--rounds", 20, 1, 1000, "times that each version runs");
     options.done();
     require_gpu(64 << 20);
     const int most = most_blocks(std::max(asked, 16));
@@ -110,8 +111,8 @@ int main(int argc, char** argv) {
         water[i] = random() % 10'000 / 100.0f, outside[i] = random() % 3'000 / 100.0f;
     CUDA_CHECK(
         cudaMemcpy(device_outside.get(), outside.data(), capacity * sizeof(float), cudaMemcpyHostToDevice));
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    const Stream own_stream = make_stream(cudaStreamNonBlocking);
+    const cudaStream_t stream = own_stream.get();
     flow<<<1, 1, 0, stream>>>(nullptr, nullptr, nullptr, 0);  // loads the kernel, and does nothing
     CUDA_CHECK(cudaGetLastError());
 
@@ -137,7 +138,11 @@ int main(int argc, char** argv) {
         return took.count() / ring.ticks;
     };
 
-    const auto compare = [&](int blocks, const std::string& graph_name, const std::string& resident_name) {
+    const auto median = [](std::vector<double>& values) {
+        std::sort(values.begin(), values.end());
+        return values[values.size() / 2];
+    };
+    const auto compare = [&](int blocks, const std::string& name) {
         const Ring ring{device_water.get(),
                         device_next.get(),
                         device_outside.get(),
@@ -157,17 +162,18 @@ int main(int argc, char** argv) {
         const auto resident = [&] {
             if (!launch_resident(ring)) graph();
         };
-        const double graph_us = run(ring, graph_name, expected, graph);
-        const double resident_us = run(ring, resident_name, expected, resident);
-        if (resident_name != "warm-up")
-            std::printf("%4d blocks: graph %6.3f us a tick, resident %6.3f us\n", blocks, graph_us,
-                        resident_us);
+        std::vector<double> graph_us, resident_us;
+        for (int round = 0; round < rounds; ++round) {
+            graph_us.push_back(run(ring, "graph " + name, expected, graph));
+            resident_us.push_back(run(ring, "resident " + name, expected, resident));
+        }
+        if (name != "warm-up")
+            std::printf("%s: graph %.3f us a tick, resident %.3f us (median of %d)\n", name.c_str(),
+                        median(graph_us), median(resident_us), rounds);
     };
-    compare(1, "warm-up", "warm-up");
-    for (const int blocks : {1, 4, 16})
-        compare(blocks, "graph x" + std::to_string(blocks), "resident x" + std::to_string(blocks));
-    compare(full, "graph full", "resident full");
+    compare(1, "warm-up");
+    for (const int blocks : {1, 4, 16}) compare(blocks, "x" + std::to_string(blocks));
+    compare(full, "full");
     std::printf("wrong cells: %zu of %zu\n", wrong, checked);
-    CUDA_CHECK(cudaStreamDestroy(stream));
     return wrong == 0 ? 0 : 1;
 }
