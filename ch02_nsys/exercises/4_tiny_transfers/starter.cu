@@ -2,7 +2,7 @@
 // of each.
 //
 // Symptom: the memory is pinned and every copy is asynchronous, yet the records come in at a small share of
-// the link's rate.
+// the rate that one large copy has.
 // Task: send the same bytes in at most 8 copies.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
