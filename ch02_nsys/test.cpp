@@ -23,22 +23,32 @@ TEST_CASE("pinned copies run at one rate both ways; pageable ones are slower bot
     CHECK(ch02.value("buggy", "down_rate") < 0.8 * down);
 }
 
-TEST_CASE("pinning costs more than one pass gains, and yet the memory is not ready later") {
-    const double gain = ch02.value("buggy", "measured_ms") - ch02.value("fixed", "measured_ms");
-    CHECK(ch02.value("fixed", "pin_ms") > 1.5 * gain);
-    const char* const prepare_ns =
-        "SELECT (SELECT MIN(start) FROM api_calls WHERE name = 'cudaMalloc') - MIN(end) FROM api_calls "
-        "WHERE name = 'cudaMemGetInfo'";
-    CHECK(ch02.ask("fixed", prepare_ns) < 1.1 * ch02.ask("buggy", prepare_ns));
+TEST_CASE("a pageable copy up is no faster than one thread copies memory, and a pinned one is") {
+    const double thread = ch02.value("buggy", "host_copy_rate");
+    CHECK(ch02.value("buggy", "up_rate") < 1.1 * thread);
+    CHECK(ch02.value("fixed", "up_rate") > 2 * ch02.value("fixed", "host_copy_rate"));
+}
+
+TEST_CASE("it is the memory that makes the difference, and not that the first array comes first") {
+    const double first = ch02.value("buggy", "first_array_ms"), second = ch02.value("buggy", "measured_ms");
+    CHECK(first - second < 0.2 * (second - ch02.value("fixed", "measured_ms")));
+}
+
+TEST_CASE("pinning costs more than both arrays gain, and yet the memory is not ready later") {
+    const double gain = ch02.value("buggy", "first_array_ms") + ch02.value("buggy", "measured_ms") -
+                        ch02.value("fixed", "first_array_ms") - ch02.value("fixed", "measured_ms");
+    CHECK(ch02.value("fixed", "pin_ms") > 1.2 * gain);
+    CHECK(ch02.value("fixed", "prepare_ms") < 1.1 * ch02.value("buggy", "prepare_ms"));
 }
 
 TEST_CASE("on the host, `kernels` is over before the work is, and `D2H` waits for all of it") {
-    CHECK(gpu_over_host("kernels") > 5);
+    CHECK(gpu_over_host("kernels") > 2);
     CHECK(gpu_over_host("D2H") < 0.97);
 }
 
-TEST_CASE("the first launch of a kernel pays for loading it, and a warm-up moves that out of the clock") {
-    CHECK(ch02.value("buggy", "launch_us") > 5 * ch02.value("fixed", "launch_us"));
-    CHECK(ch02.value("buggy", "load_us") > 0);
-    CHECK(ch02.value("fixed", "load_us") == 0);
+TEST_CASE("the first launch of a kernel pays for loading it, and the second does not") {
+    for (const char* side : {"buggy", "fixed"}) {
+        CHECK(ch02.value(side, "first_launch_us") > 3 * ch02.value(side, "launch_us"));
+        CHECK(ch02.value(side, "load_us") > 0);
+    }
 }

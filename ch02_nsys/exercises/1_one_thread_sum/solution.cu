@@ -1,12 +1,13 @@
 // Sums fifty arrays that are on the device already: one kernel leaves a partial sum a block, another adds the
 // partial sums.
 //
-// Right: one block adds the partial sums, with all its threads and a tree in shared memory.
+// Right: one block adds the partial sums with all its threads, by cub::BlockReduce.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <cmath>
 #include <cstdio>
+#include <cub/block/block_reduce.cuh>
 #include <memory>
 #include <random>
 
@@ -16,32 +17,25 @@
 
 constexpr int kBlocks = 1280, kThreads = 256;
 
-/// One partial sum a block: a grid-stride loop, then a tree in shared memory.
+using BlockSum = cub::BlockReduce<float, kThreads>;
+
+/// One partial sum a block: a grid-stride loop, then CUB adds what the threads have.
 __global__ void partial_reduce(const float* x, size_t count, float* partial) {
-    __shared__ float tree[kThreads];
+    __shared__ BlockSum::TempStorage shared;
     float sum = 0;
     for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
         sum += x[i];
-    tree[threadIdx.x] = sum;
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) partial[blockIdx.x] = tree[0];
+    sum = BlockSum(shared).Sum(sum);  // only thread 0 gets it
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-/// Adds the partial sums with one block: each thread adds its share of them, then a tree adds the threads'
-/// sums.
+/// Adds the partial sums with one block: each thread adds its share of them, then CUB adds what they have.
 __global__ void sum_of_partials(const float* partial, float* sum) {
-    __shared__ float tree[kThreads];
+    __shared__ BlockSum::TempStorage shared;
     float mine = 0;
     for (int i = threadIdx.x; i < kBlocks; i += kThreads) mine += partial[i];
-    tree[threadIdx.x] = mine;
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) *sum = tree[0];
+    mine = BlockSum(shared).Sum(mine);
+    if (threadIdx.x == 0) *sum = mine;
 }
 
 /// Queues the sum of `count` numbers on the device. `partial` has room for kBlocks of them.

@@ -8,6 +8,7 @@
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <cmath>
 #include <cstdio>
+#include <cub/block/block_reduce.cuh>
 #include <memory>
 #include <random>
 
@@ -17,18 +18,16 @@
 
 constexpr int kBlocks = 1280, kThreads = 256;
 
-/// One partial sum a block: a grid-stride loop, then a tree in shared memory.
+using BlockSum = cub::BlockReduce<float, kThreads>;
+
+/// One partial sum a block: a grid-stride loop, then CUB adds what the threads have.
 __global__ void partial_reduce(const float* x, size_t count, float* partial) {
-    __shared__ float tree[kThreads];
+    __shared__ BlockSum::TempStorage shared;
     float sum = 0;
     for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
         sum += x[i];
-    tree[threadIdx.x] = sum;
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) tree[threadIdx.x] += tree[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) partial[blockIdx.x] = tree[0];
+    sum = BlockSum(shared).Sum(sum);  // only thread 0 gets it
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
 /// Adds the partial sums with one thread, and leaves the rest of the GPU idle.

@@ -1,8 +1,8 @@
 // Draws two matrices of random numbers, sorts each row of the first, and multiplies them: each step is left
 // to a library (cuRAND, CUB, cuBLAS), and each has an NVTX range with a colour of its own.
 //
-// Right: cuBLAS may round the factors to TF32, which the tensor cores multiply; it still adds in single
-// precision. The errors that the program prints say what that costs.
+// Right: cuBLAS may round the factors to what the tensor cores multiply; it still adds in single precision.
+// The errors that the program prints say what that costs.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution -lcublas -lcurand
 // look:    nsys profile --trace=cuda,nvtx --gpu-metrics-devices=all -f true -o solution ./solution
@@ -16,6 +16,7 @@
 #include <cub/device/device_segmented_radix_sort.cuh>
 #include <numeric>
 #include <random>
+#include <regex>
 #include <vector>
 
 #include "common/check.cuh"
@@ -24,8 +25,8 @@
 
 constexpr nvtx3::rgb kGrey{153, 153, 153}, kOrange{230, 159, 0}, kBlue{86, 180, 233}, kGreen{0, 158, 115};
 
-/// TF32 keeps ten binary digits behind the first: without the others a factor is at most 2^-10 smaller, and a
-/// product of two, or a sum of such products, at most 2^-9.
+/// TF32 and half precision keep ten binary digits behind the first: without the others a factor is at most
+/// 2^-10 smaller, and a product of two, or a sum of such products, at most 2^-9.
 constexpr double kTolerance = 1.0 / 512;
 
 /// cuBLAS and cuRAND report errors in types of their own; in both, 0 is success.
@@ -34,6 +35,15 @@ void require(Status status, const char* call) {
     if (static_cast<int>(status) == 0) return;
     std::fprintf(stderr, "%s failed with status %d\n", call, static_cast<int>(status));
     std::exit(1);
+}
+
+/// Ends the program with exit code 77 on a GPU without tensor cores. From Turing on these are Turing's
+/// smaller chips: GeForce GTX 16 and MX, NVIDIA T400 to T2000. No attribute of a device says so, so its name
+/// must.
+void require_tensor_cores(const cudaDeviceProp& gpu) {
+    if (gpu.major > 7 || !std::regex_search(gpu.name, std::regex("GTX|MX|T[0-9]{3}"))) return;
+    std::fprintf(stderr, "no suitable GPU: %s has no tensor cores\n", gpu.name);
+    std::exit(77);
 }
 
 /// Does `work` in an NVTX range of this name and colour.
@@ -53,8 +63,11 @@ int main(int argc, char** argv) {
     Options options(argc, argv, "Multiplies two matrices of random numbers, the rows of the first sorted.");
     const int n = static_cast<int>(options.integer("--size", 10'000, 1, 40'000, "rows, and columns"));
     options.done();
-    const size_t count = size_t{1} * n * n, bytes_of_libraries = 100'000'000;
+    const size_t count = static_cast<size_t>(n) * n, bytes_of_libraries = 100'000'000;
     require_gpu(4 * count * sizeof(float) + bytes_of_libraries);
+    cudaDeviceProp gpu{};
+    CUDA_CHECK(cudaGetDeviceProperties(&gpu, 0));
+    require_tensor_cores(gpu);
 
     const auto a = device_array<float>(count), spare = device_array<float>(count),
                b = device_array<float>(count), c = device_array<float>(count);
@@ -69,7 +82,9 @@ int main(int argc, char** argv) {
     require(curandSetPseudoRandomGeneratorSeed(generator, 2), "curandSetPseudoRandomGeneratorSeed");
     cublasHandle_t blas = nullptr;
     require(cublasCreate(&blas), "cublasCreate");
-    require(cublasSetMathMode(blas, CUBLAS_TF32_TENSOR_OP_MATH), "cublasSetMathMode");
+    // Turing's tensor cores know no TF32. They take half precision: as many digits, a smaller range.
+    const cublasComputeType_t arithmetic =
+        gpu.major >= 8 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F_FAST_16F;
 
     const auto draw = [&] {  // the same numbers each time, from above 0 to 1
         require(curandSetGeneratorOffset(generator, 0), "curandSetGeneratorOffset");
@@ -85,9 +100,10 @@ int main(int argc, char** argv) {
     const auto scratch = device_array<char>(scratch_bytes);
     const auto multiply = [&] {  // cuBLAS counts by columns: it sees transposed matrices, so the order turns
         const float one = 1, zero = 0;
-        require(cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b.get(), n, rows.Current(), n,
-                            &zero, c.get(), n),
-                "cublasSgemm");
+        require(cublasGemmEx(blas, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b.get(), CUDA_R_32F, n,
+                             rows.Current(), CUDA_R_32F, n, &zero, c.get(), CUDA_R_32F, n, arithmetic,
+                             CUBLAS_GEMM_DEFAULT),
+                "cublasGemmEx");
     };
 
     std::vector<float> drawn;
@@ -118,7 +134,8 @@ int main(int argc, char** argv) {
     std::vector<double> signs(n), right_signs(n);
     for (double& sign : signs) sign = random() % 2 ? 1 : -1;
     for (int k = 0; k < n; ++k)
-        right_signs[k] = std::inner_product(signs.begin(), signs.end(), &right[size_t{1} * k * n], 0.0);
+        right_signs[k] =
+            std::inner_product(signs.begin(), signs.end(), &right[static_cast<size_t>(k) * n], 0.0);
     size_t wrong_rows = 0;
     for (size_t first = 0; first < count; first += n) {
         double lost = 0, expected = 0, found = 0, squares = 0;
@@ -134,7 +151,8 @@ int main(int argc, char** argv) {
     const size_t row = random() % n * n;
     std::vector<double> expected(n);
     for (int k = 0; k < n; ++k)
-        for (int j = 0; j < n; ++j) expected[j] += double{sorted[row + k]} * right[size_t{1} * k * n + j];
+        for (int j = 0; j < n; ++j)
+            expected[j] += double{sorted[row + k]} * right[static_cast<size_t>(k) * n + j];
     double worst = 0;
     for (int j = 0; j < n; ++j) worst = std::max(worst, std::fabs(product[row + j] / expected[j] - 1));
     require(cublasDestroy(blas), "cublasDestroy");

@@ -6,12 +6,16 @@
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
-#include <functional>
-#include <future>
+#include <deque>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
@@ -19,6 +23,8 @@
 #include "common/check.cuh"
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
+
+namespace cg = cooperative_groups;
 
 constexpr int kNeurons = 32, kThreads = 256;
 constexpr int kFewestRounds = 100;  // enough for a neuron to settle
@@ -37,10 +43,11 @@ __global__ void settle(const float* inputs, int count, int rounds, float* states
 
 /// One warp a neuron: the slope of the loss, which is the mean of (weight - state)² / 2.
 __global__ void find_slopes(const float* states, const float* weights, int samples, float* slopes) {
+    const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
     float sum = 0;
-    for (int i = threadIdx.x; i < samples; i += warpSize)
+    for (int i = threadIdx.x; i < samples; i += 32)
         sum += weights[blockIdx.x] - states[i * kNeurons + blockIdx.x];
-    for (int lanes = warpSize / 2; lanes > 0; lanes /= 2) sum += __shfl_down_sync(~0u, sum, lanes);
+    sum = cg::reduce(warp, sum, cg::plus<float>());
     if (threadIdx.x == 0) slopes[blockIdx.x] = sum / static_cast<float>(samples);
 }
 
@@ -48,29 +55,39 @@ __global__ void descend(const float* slopes, float* weights) {
     weights[threadIdx.x] -= kRate * slopes[threadIdx.x];
 }
 
-/// A worker's place: pinned memory for one batch, and an event to record behind the copy out of it.
-struct Place {
-    explicit Place(size_t count) : inputs(pinned_array<float>(count)) {
-        CUDA_CHECK(cudaEventCreateWithFlags(&copied, cudaEventBlockingSync | cudaEventDisableTiming));
-    }
-    std::unique_ptr<float[], PinnedFree> inputs;
-    cudaEvent_t copied = nullptr;
-};
+/// A worker's place: pinned memory for one batch, an event to record behind the copy out of it, and whose
+/// turn it is. The worker fills the place when it is not `full`, and the main thread empties it when it is.
+class Place {
+  public:
+    explicit Place(size_t count) : inputs(pinned_array<float>(count)) {}
+    const std::unique_ptr<float[], PinnedFree> inputs;
+    const Event copied = make_event(cudaEventBlockingSync | cudaEventDisableTiming);
 
-/// What a worker and the main thread tell each other about a batch: it is loaded; its copy is queued.
-struct Turn {
-    std::promise<void> loaded, queued;
+    void wait_until(bool full) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return full_ == full; });
+    }
+    void mark(bool full) {
+        const std::lock_guard lock(mutex_);
+        full_ = full;
+        changed_.notify_one();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool full_ = false;
 };
 
 /// A worker: loads every `kWorkers`-th batch into its place, once the batch before has been copied out of it.
 /// (To wait for an event that was never recorded takes no time.)
-void keep_full(Place& place, std::vector<Turn>& turns, size_t first,
-               const std::function<void(size_t, float*)>& load) {
-    for (size_t batch = first; batch < turns.size(); batch += kWorkers) {
-        if (batch >= kWorkers) turns[batch - kWorkers].queued.get_future().wait();
-        CUDA_CHECK(cudaEventSynchronize(place.copied));
+template <class Load>
+void keep_full(Place& place, size_t first, size_t batches, const Load& load) {
+    for (size_t batch = first; batch < batches; batch += kWorkers) {
+        place.wait_until(/*full=*/false);
+        CUDA_CHECK(cudaEventSynchronize(place.copied.get()));
         load(batch, place.inputs.get());
-        turns[batch].loaded.set_value();
+        place.mark(/*full=*/true);
     }
 }
 
@@ -88,7 +105,7 @@ int main(int argc, char** argv) {
     const int samples = static_cast<int>(options.integer("--samples", 8192, 1, 65'536, "samples in a batch"));
     const size_t steps = options.integer("--steps", 40, 1, 1000, "steps of training, one batch each");
     options.done();
-    const size_t count = size_t{1} * samples * kNeurons, bytes = count * sizeof(float);
+    const size_t count = static_cast<size_t>(samples) * kNeurons, bytes = count * sizeof(float);
     require_gpu(2 * bytes + 2 * kNeurons * sizeof(float));
 
     // The states are drawn. From them follow the inputs, and from these the encoded samples (µ-law).
@@ -103,7 +120,7 @@ int main(int argc, char** argv) {
         for (size_t i = 0; i < count; ++i)
             inputs[i] = static_cast<float>(std::expm1(encoded[step * count + i] * std::log(256)) / 255);
     };
-    std::vector<Place> places;
+    std::deque<Place> places;  // they stay where they are
     for (size_t worker = 0; worker < kWorkers; ++worker) places.emplace_back(count);
     const auto inputs = device_array<float>(count), states = device_array<float>(count),
                weights = device_array<float>(kNeurons), slopes = device_array<float>(kNeurons);
@@ -151,16 +168,15 @@ int main(int argc, char** argv) {
 
     const double elapsed_ms = milliseconds([&] {
         nvtx3::scoped_range range{"train"};
-        std::vector<Turn> turns(steps);
         std::vector<std::thread> workers;
         for (size_t worker = 0; worker < kWorkers; ++worker)
-            workers.emplace_back([&, worker] { keep_full(places[worker], turns, worker, load); });
+            workers.emplace_back([&, worker] { keep_full(places[worker], worker, steps, load); });
         for (size_t step = 0; step < steps; ++step) {
-            const Place& place = places[step % kWorkers];
-            turns[step].loaded.get_future().wait();
+            Place& place = places[step % kWorkers];
+            place.wait_until(/*full=*/true);
             CUDA_CHECK(cudaMemcpyAsync(inputs.get(), place.inputs.get(), bytes, cudaMemcpyHostToDevice));
-            CUDA_CHECK(cudaEventRecord(place.copied));
-            turns[step].queued.set_value();
+            CUDA_CHECK(cudaEventRecord(place.copied.get()));
+            place.mark(/*full=*/false);
             forward();
             backward();
             opt();

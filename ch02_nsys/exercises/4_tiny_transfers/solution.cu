@@ -66,8 +66,8 @@ int main(int argc, char** argv) {
     const auto found = pinned_array<uint32_t>(records);
     // Pinning memory takes long: the buffer is made once, outside the range, for all that is ever sent.
     const auto packed = pinned_array<uint32_t>(records * kWords);
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    const Stream owner = make_stream(cudaStreamNonBlocking);
+    const cudaStream_t stream = owner.get();
     {
         nvtx3::scoped_range range{"warm-up"};
         CUDA_CHECK(cudaMemcpyAsync(device_records.get(), pool.get(), kWords * sizeof(uint32_t),

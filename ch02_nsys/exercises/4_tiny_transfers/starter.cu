@@ -2,7 +2,7 @@
 // of each.
 //
 // Symptom: the memory is pinned and every copy is asynchronous, yet the records come in at a small share of
-// the link's rate.
+// the rate that one large copy has.
 // Task: send the same bytes in at most 8 copies.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
@@ -65,8 +65,8 @@ int main(int argc, char** argv) {
     const auto device_records = device_array<uint32_t>(records * kWords);
     const auto device_checksums = device_array<uint32_t>(records);
     const auto found = pinned_array<uint32_t>(records);
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    const Stream owner = make_stream(cudaStreamNonBlocking);
+    const cudaStream_t stream = owner.get();
     {
         nvtx3::scoped_range range{"warm-up"};
         CUDA_CHECK(cudaMemcpyAsync(device_records.get(), pool.get(), kWords * sizeof(uint32_t),

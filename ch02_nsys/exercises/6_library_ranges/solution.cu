@@ -78,6 +78,11 @@ int main(int argc, char** argv) {
     options.done();
     const size_t amounts = batches * count, bytes = amounts * sizeof(uint32_t);
     require_gpu(2 * bytes + count * sizeof(uint32_t) + batches * sizeof(Statistics) + kScratchBytes);
+    if (CUB_VERSION < 200700) {  // CUDA 12.8 brings 2.7
+        std::fprintf(stderr, "CUB %d names its algorithms only in part: build with CUDA 12.8 or later\n",
+                     CUB_VERSION);
+        return 77;
+    }
 
     const auto input = pinned_array<uint32_t>(amounts), running_totals = pinned_array<uint32_t>(amounts);
     const auto found = pinned_array<Statistics>(batches);
