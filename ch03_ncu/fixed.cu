@@ -26,8 +26,9 @@ auto host_numbers(size_t count) {
 using Number = decltype(host_numbers(0))::value_type;
 
 /// Each thread adds four numbers, and loads all of them first: enough bytes under way to keep DRAM busy.
-__global__ void vecadd(const Number* a, const Number* b, Number* c, size_t count) {
-    const size_t first = blockIdx.x * size_t{kThreads * kPerThread} + threadIdx.x;
+__global__ void vecadd(const Number* __restrict__ a, const Number* __restrict__ b, Number* __restrict__ c,
+                       size_t count) {
+    const size_t first = size_t(blockIdx.x) * kThreads * kPerThread + threadIdx.x;
     Number x[kPerThread] = {}, y[kPerThread] = {};
     for (int k = 0; k < kPerThread; ++k) {
         const size_t i = first + k * kThreads;
@@ -39,12 +40,21 @@ __global__ void vecadd(const Number* a, const Number* b, Number* c, size_t count
     }
 }
 
-/// The roof: a triad over the same memory, c = a + 3 b, 16 bytes a load, as STREAM does it.
-__global__ void triad(const float4* a, const float4* b, float4* c, size_t count) {
-    const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+/// As many numbers as one load of a thread can have, 16 bytes of them.
+struct alignas(16) Pack {
+    static constexpr size_t kNumbers = 16 / sizeof(Number);
+    Number numbers[kNumbers];
+};
+
+/// The roof: a triad over the same numbers, c = a + 3 b, a pack to a thread, as STREAM does it.
+__global__ void triad(const Pack* __restrict__ a, const Pack* __restrict__ b, Pack* __restrict__ c,
+                      size_t count) {
+    const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
     if (i >= count) return;
-    const float4 x = a[i], y = b[i];
-    c[i] = make_float4(x.x + 3 * y.x, x.y + 3 * y.y, x.z + 3 * y.z, x.w + 3 * y.w);
+    const Pack x = a[i], y = b[i];
+    Pack sum;
+    for (size_t k = 0; k < Pack::kNumbers; ++k) sum.numbers[k] = x.numbers[k] + 3 * y.numbers[k];
+    c[i] = sum;
 }
 
 /// Random numbers from 0 to 1, from a generator that costs one multiplication a number.
@@ -83,11 +93,11 @@ int main(int argc, char** argv) {
         vecadd<<<blocks_for(count, kThreads * kPerThread), kThreads>>>(a.get(), b.get(), c.get(), count);
         CUDA_CHECK(cudaGetLastError());
     };
-    const size_t quads = large * sizeof(Number) / sizeof(float4);
+    // A pack is made of numbers, so the triad, too, reads and writes numbers as numbers.
+    const auto packs_of = [](const auto& numbers) { return reinterpret_cast<Pack*>(numbers.get()); };
+    const size_t packs = large / Pack::kNumbers;
     const auto measure_roof = [&] {
-        triad<<<blocks_for(quads, kThreads), kThreads>>>(reinterpret_cast<const float4*>(a.get()),
-                                                         reinterpret_cast<const float4*>(b.get()),
-                                                         reinterpret_cast<float4*>(c.get()), quads);
+        triad<<<blocks_for(packs, kThreads), kThreads>>>(packs_of(a), packs_of(b), packs_of(c), packs);
         CUDA_CHECK(cudaGetLastError());
     };
     const auto wrong_sums = [&](size_t count) {

@@ -24,7 +24,7 @@ struct Spring {
 
 // TODO(learner): one line of this kernel computes in double precision.
 __global__ void follow(Spring* springs, size_t count, int steps) {
-    const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+    const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
     if (i >= count) return;
     Spring s = springs[i];
     for (int step = 0; step < steps; ++step) {

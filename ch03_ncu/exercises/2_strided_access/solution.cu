@@ -43,7 +43,7 @@ Readings upload(const std::vector<Reading>& host) {
 }
 
 __global__ void to_fahrenheit(const float* temperature, float* fahrenheit, size_t count) {
-    const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+    const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
     if (i < count) fahrenheit[i] = temperature[i] * 1.8f + 32;
 }
 

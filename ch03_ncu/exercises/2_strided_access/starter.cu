@@ -36,7 +36,7 @@ Readings upload(const std::vector<Reading>& host) {
 }
 
 __global__ void to_fahrenheit(const Reading* readings, float* fahrenheit, size_t count) {
-    const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+    const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
     if (i < count) fahrenheit[i] = readings[i].temperature * 1.8f + 32;
 }
 

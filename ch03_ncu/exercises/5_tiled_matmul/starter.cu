@@ -15,11 +15,12 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kTile = 32;            // rows and columns of a tile; a warp computes one row of it
+constexpr int kTile = 32;  // rows and columns of a tile; a warp computes one row of it
+constexpr int kThreads = kTile * kTile;
 constexpr double kTolerance = 1e-3;  // rounding leaves far less, and one lost product nearly always more
 
 /// C (rows x columns) = A (rows x inner) B (inner x columns), all stored row by row.
-__global__ void __launch_bounds__(kTile* kTile)
+__global__ void __launch_bounds__(kThreads)
     multiply(const float* a, const float* b, float* c, int rows, int inner, int columns) {
     const int row = blockIdx.y * kTile + threadIdx.y, column = blockIdx.x * kTile + threadIdx.x;
     float sum = 0;
