@@ -63,17 +63,17 @@ auto random_numbers(size_t count, int limit, std::mt19937& random) {
 /// The GPU's time for each piece of work, all of them queued in one go: work(0), work(1), ...
 template <class Work>
 std::vector<float> ms_of_each(size_t count, Work work) {
-    std::vector<cudaEvent_t> marks(count + 1);
+    std::vector<Event> marks;
     std::vector<float> ms(count);
-    for (cudaEvent_t& mark : marks) CUDA_CHECK(cudaEventCreate(&mark));
-    CUDA_CHECK(cudaEventRecord(marks[0]));
+    for (size_t i = 0; i <= count; ++i) marks.push_back(make_event());
+    CUDA_CHECK(cudaEventRecord(marks[0].get()));
     for (size_t i = 0; i < count; ++i) {
         work(i);
-        CUDA_CHECK(cudaEventRecord(marks[i + 1]));
+        CUDA_CHECK(cudaEventRecord(marks[i + 1].get()));
     }
     CUDA_CHECK(cudaDeviceSynchronize());
-    for (size_t i = 0; i < count; ++i) CUDA_CHECK(cudaEventElapsedTime(&ms[i], marks[i], marks[i + 1]));
-    for (const cudaEvent_t mark : marks) CUDA_CHECK(cudaEventDestroy(mark));
+    for (size_t i = 0; i < count; ++i)
+        CUDA_CHECK(cudaEventElapsedTime(&ms[i], marks[i].get(), marks[i + 1].get()));
     return ms;
 }
 
@@ -141,7 +141,8 @@ class Layer {
     /// Which of the offered algorithms to use, by timing them. The GPU's clock moves meanwhile, so each round
     /// times all candidates, in another order, and compares them with the first one of the same round. One
     /// that wins all seven rounds, and by 2 % in the middle one, may replace the first: chance alone lets an
-    /// equal win all of them once in 128 times. Of several such, the first that is within 1 % of the fastest.
+    /// equal win all of them once in 128 times, and the 2 % are for the case that there are many equals. Of
+    /// several such, the first that is within 1 % of the fastest.
     size_t fastest() {
         nvtx3::scoped_range range{"choose"};
         constexpr size_t kRounds = 7;
