@@ -16,7 +16,8 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 256, kAtOnce = 8, kTile = 16;
+constexpr int kTile = 16;
+constexpr int kThreads = 256, kRows = 8;  // of D in a thread of a pass over it
 constexpr size_t kWorkspaceBytes = 32 << 20;
 
 void check_lt(cublasStatus_t status, const char* call, int line) {
@@ -26,37 +27,20 @@ void check_lt(cublasStatus_t status, const char* call, int line) {
 }
 #define LT_CHECK(call) check_lt((call), #call, __LINE__)
 
-/// Makes another number of each one of D, 256 columns a block. A thread loads several rows' before it needs
-/// the first of them.
 template <class Change>
-__device__ void change_all(float* d, int rows, int columns, Change change) {
-    const int column = blockIdx.x * kThreads + threadIdx.x;
+__device__ void load_all_then_change(float* d, int rows, int columns, Change change) {
+    const int column = blockIdx.x * kThreads + threadIdx.x, row = blockIdx.y * kRows;
     if (column >= columns) return;
-    for (int first = blockIdx.y * kAtOnce; first < rows; first += gridDim.y * kAtOnce) {
-        float x[kAtOnce], *const numbers = d + size_t(first) * columns + column;
-        for (int j = 0; j < kAtOnce; ++j)
-            if (first + j < rows) x[j] = numbers[size_t(j) * columns];
-        for (int j = 0; j < kAtOnce; ++j)
-            if (first + j < rows) numbers[size_t(j) * columns] = change(x[j]);
-    }
+    float x[kRows], *const first = d + size_t(row) * columns + column;
+    for (int i = 0; i < kRows; ++i) x[i] = row + i < rows ? first[size_t(i) * columns] : 0;
+    for (int i = 0; i < kRows && row + i < rows; ++i) first[size_t(i) * columns] = change(x[i]);
 }
 __global__ void add_bias(float* d, int rows, int columns, const float* bias) {
     const float mine = bias[min(blockIdx.x * kThreads + threadIdx.x, columns - 1)];
-    change_all(d, rows, columns, [=](float x) { return x + mine; });
+    load_all_then_change(d, rows, columns, [=](float x) { return x + mine; });
 }
 __global__ void relu(float* d, int rows, int columns) {
-    change_all(d, rows, columns, [](float x) { return fmaxf(x, 0); });
-}
-
-/// As many blocks as the GPU holds at a time, or what there is to do.
-template <class Kernel>
-dim3 grid_over(int rows, int columns, Kernel kernel) {
-    int device = 0, sms = 0, blocks = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, 0));
-    const int across = (columns + kThreads - 1) / kThreads, down = (rows + kAtOnce - 1) / kAtOnce;
-    return dim3(across, std::clamp(blocks * sms / across, 1, down));
+    load_all_then_change(d, rows, columns, [](float x) { return fmaxf(x, 0); });
 }
 
 /// Counts the numbers of D that are wrong. Every input is a whole multiple of 1/64 and at most 1 (a bias: 8),
@@ -135,9 +119,10 @@ class Layer {
 
     void run() {
         multiply(offered_[chosen_]);
-        add_bias<<<grid_over(rows_, columns_, add_bias), kThreads>>>(d_, rows_, columns_, bias_);
+        const dim3 grid((columns_ + kThreads - 1) / kThreads, (rows_ + kRows - 1) / kRows);
+        add_bias<<<grid, kThreads>>>(d_, rows_, columns_, bias_);
         CUDA_CHECK(cudaGetLastError());
-        relu<<<grid_over(rows_, columns_, relu), kThreads>>>(d_, rows_, columns_);
+        relu<<<grid, kThreads>>>(d_, rows_, columns_);
         CUDA_CHECK(cudaGetLastError());
     }
 
