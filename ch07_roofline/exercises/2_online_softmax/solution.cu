@@ -34,7 +34,6 @@ struct Seen {
     float largest, sum, weighted;
 };
 
-/// What is known of both. The sum that had the smaller largest score is too large by the ratio of the two.
 __device__ Seen merged(Seen a, Seen b) {
     const float largest = fmaxf(a.largest, b.largest);
     const float of_a = __expf(a.largest - largest), of_b = __expf(b.largest - largest);
