@@ -167,8 +167,22 @@ inline Roof dram_roof(const std::string& name, const DramKernels& kernels, const
     return roof;
 }
 
-/// Likewise of L2, from the first numbers of `in`. Here it also matters how much is read, by how many threads
-/// of a block, and whether the SMs are full.
+/// How L2 may be read: by which kernel, in blocks of how many threads, which part of all blocks that fit, and
+/// how many sixths of the bytes.
+struct L2Shape {
+    int kernel, threads, part, sixths;
+};
+inline std::vector<L2Shape> l2_shapes(bool thorough) {
+    if (!thorough) return {{0, kThreads, 1, 6}, {1, kThreads, 1, 6}, {2, kThreads, 1, 6}};
+    std::vector<L2Shape> shapes;
+    for (const int kernel : {0, 1, 2})
+        for (const int threads : {256, 512, 1024})
+            for (const int part : {1, 2, 4})
+                for (const int sixths : {4, 5, 6}) shapes.push_back({kernel, threads, part, sixths});
+    return shapes;
+}
+
+/// Likewise of L2, from the first numbers of `in`.
 inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats) {
     const std::vector<void (*)(const uint4*, unsigned, unsigned*)> kernels = {read_l2<1>, read_l2<2>,
                                                                               read_l2<4>};
@@ -179,30 +193,25 @@ inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats)
     size_t read = 0;
     std::function<void()> fastest;
     std::string how;
-    for (const int sixths : {4, 5, 6})
-        for (size_t k = 0; k < kernels.size(); ++k)
-            for (const int threads : {256, 512, 1024})
-                for (const int part : {1, 2, 4}) {
-                    const auto kernel = kernels[k];
-                    const size_t bytes =
-                        std::max<size_t>(1, wanted * sixths / 6 / kL2TileBytes) * kL2TileBytes;
-                    const unsigned tiles = bytes / (threads * sizeof(uint4) << k);
-                    const unsigned blocks =
-                        std::min(tiles, std::max(1u, blocks_that_fit(kernel, threads) / part));
-                    const auto work = [=, s = sums.get()] {
-                        kernel<<<blocks, threads>>>(in, tiles, s);
-                        CUDA_CHECK(cudaGetLastError());
-                    };
-                    // Each block reads as many bytes as there are.
-                    const double seconds_a_byte =
-                        measure("trial", {1}, work).seconds / (1.0 * blocks * bytes);
-                    if (seconds_a_byte >= least) continue;
-                    least = seconds_a_byte, readers = blocks, read = bytes;
-                    fastest = work;
-                    how = std::to_string(bytes >> 10) + " KiB, again and again, " + std::to_string(1 << k) +
-                          " x 16 bytes in flight a thread, " + std::to_string(blocks) + " blocks of " +
-                          std::to_string(threads);
-                }
+    for (const L2Shape& shape : l2_shapes(wanted < most_bytes)) {
+        const auto kernel = kernels[shape.kernel];
+        const int threads = shape.threads;
+        const size_t bytes = std::max<size_t>(1, wanted * shape.sixths / 6 / kL2TileBytes) * kL2TileBytes;
+        const unsigned tiles = bytes / (threads * sizeof(uint4) << shape.kernel);
+        const unsigned blocks = std::min(tiles, std::max(1u, blocks_that_fit(kernel, threads) / shape.part));
+        const auto work = [=, s = sums.get()] {
+            kernel<<<blocks, threads>>>(in, tiles, s);
+            CUDA_CHECK(cudaGetLastError());
+        };
+        // Each block reads as many bytes as there are.
+        const double seconds_a_byte = measure("trial", {1}, work).seconds / (1.0 * blocks * bytes);
+        if (seconds_a_byte >= least) continue;
+        least = seconds_a_byte, readers = blocks, read = bytes;
+        fastest = work;
+        how = std::to_string(bytes >> 10) + " KiB, again and again, " + std::to_string(1 << shape.kernel) +
+              " x 16 bytes in flight a thread, " + std::to_string(blocks) + " blocks of " +
+              std::to_string(threads);
+    }
     const unsigned once = sums.of([&](unsigned* s) {
         sum_words<<<sm_count(), kThreads>>>(reinterpret_cast<const unsigned*>(in), read / 4, s);
         CUDA_CHECK(cudaGetLastError());
