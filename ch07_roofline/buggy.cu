@@ -16,7 +16,8 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kBlocks = 1280, kThreads = 256, kTile = 16;
+constexpr int kTile = 16;
+constexpr int kThreads = 256, kRows = 8;  // of D in a thread of a pass over it
 constexpr size_t kWorkspaceBytes = 32 << 20;
 
 void check_lt(cublasStatus_t status, const char* call, int line) {
@@ -26,14 +27,20 @@ void check_lt(cublasStatus_t status, const char* call, int line) {
 }
 #define LT_CHECK(call) check_lt((call), #call, __LINE__)
 
-__global__ void add_bias(float* d, size_t count, const float* bias, int columns) {
-    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
-        d[i] += bias[i % columns];
+template <class Change>
+__device__ void load_all_then_change(float* d, int rows, int columns, Change change) {
+    const int column = blockIdx.x * kThreads + threadIdx.x, row = blockIdx.y * kRows;
+    if (column >= columns) return;
+    float x[kRows], *const first = d + size_t(row) * columns + column;
+    for (int i = 0; i < kRows; ++i) x[i] = row + i < rows ? first[size_t(i) * columns] : 0;
+    for (int i = 0; i < kRows && row + i < rows; ++i) first[size_t(i) * columns] = change(x[i]);
 }
-
-__global__ void relu(float* d, size_t count) {
-    for (size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x; i < count; i += size_t{kBlocks} * kThreads)
-        d[i] = fmaxf(d[i], 0);
+__global__ void add_bias(float* d, int rows, int columns, const float* bias) {
+    const float mine = bias[min(blockIdx.x * kThreads + threadIdx.x, columns - 1)];
+    load_all_then_change(d, rows, columns, [=](float x) { return x + mine; });
+}
+__global__ void relu(float* d, int rows, int columns) {
+    load_all_then_change(d, rows, columns, [](float x) { return fmaxf(x, 0); });
 }
 
 /// Counts the numbers of D that are wrong. Every input is a whole multiple of 1/64 and at most 1 (a bias: 8),
@@ -72,17 +79,17 @@ auto random_numbers(size_t count, int limit, std::mt19937& random) {
 /// The GPU's time for each piece of work, all of them queued in one go: work(0), work(1), ...
 template <class Work>
 std::vector<float> ms_of_each(size_t count, Work work) {
-    std::vector<cudaEvent_t> marks(count + 1);
+    std::vector<Event> marks;
     std::vector<float> ms(count);
-    for (cudaEvent_t& mark : marks) CUDA_CHECK(cudaEventCreate(&mark));
-    CUDA_CHECK(cudaEventRecord(marks[0]));
+    for (size_t i = 0; i <= count; ++i) marks.push_back(make_event());
+    CUDA_CHECK(cudaEventRecord(marks[0].get()));
     for (size_t i = 0; i < count; ++i) {
         work(i);
-        CUDA_CHECK(cudaEventRecord(marks[i + 1]));
+        CUDA_CHECK(cudaEventRecord(marks[i + 1].get()));
     }
     CUDA_CHECK(cudaDeviceSynchronize());
-    for (size_t i = 0; i < count; ++i) CUDA_CHECK(cudaEventElapsedTime(&ms[i], marks[i], marks[i + 1]));
-    for (const cudaEvent_t mark : marks) CUDA_CHECK(cudaEventDestroy(mark));
+    for (size_t i = 0; i < count; ++i)
+        CUDA_CHECK(cudaEventElapsedTime(&ms[i], marks[i].get(), marks[i + 1].get()));
     return ms;
 }
 
@@ -111,11 +118,11 @@ class Layer {
     }
 
     void run() {
-        const size_t count = size_t{1} * rows_ * columns_;
         multiply(offered_[chosen_]);
-        add_bias<<<kBlocks, kThreads>>>(d_, count, bias_, columns_);
+        const dim3 grid((columns_ + kThreads - 1) / kThreads, (rows_ + kRows - 1) / kRows);
+        add_bias<<<grid, kThreads>>>(d_, rows_, columns_, bias_);
         CUDA_CHECK(cudaGetLastError());
-        relu<<<kBlocks, kThreads>>>(d_, count);
+        relu<<<grid, kThreads>>>(d_, rows_, columns_);
         CUDA_CHECK(cudaGetLastError());
     }
 

@@ -1,8 +1,7 @@
 // A layer of a neural network, D = max(0, A B + bias), some times in a row: A has a row for each input, B a
 // column for each output, and each output has its bias. Tensor cores take the product, in TF32.
 //
-// Right: cuBLASLt adds the bias and takes the maximum while the product is still in registers, and the
-// program replaces the algorithm that it puts first by another only if that is faster beyond noise.
+// Right: cuBLASLt adds the bias and takes the maximum in registers, by the fastest of its algorithms.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch07_roofline/fixed.cu -o fixed -lcublasLt
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o fixed ./fixed
@@ -63,17 +62,17 @@ auto random_numbers(size_t count, int limit, std::mt19937& random) {
 /// The GPU's time for each piece of work, all of them queued in one go: work(0), work(1), ...
 template <class Work>
 std::vector<float> ms_of_each(size_t count, Work work) {
-    std::vector<cudaEvent_t> marks(count + 1);
+    std::vector<Event> marks;
     std::vector<float> ms(count);
-    for (cudaEvent_t& mark : marks) CUDA_CHECK(cudaEventCreate(&mark));
-    CUDA_CHECK(cudaEventRecord(marks[0]));
+    for (size_t i = 0; i <= count; ++i) marks.push_back(make_event());
+    CUDA_CHECK(cudaEventRecord(marks[0].get()));
     for (size_t i = 0; i < count; ++i) {
         work(i);
-        CUDA_CHECK(cudaEventRecord(marks[i + 1]));
+        CUDA_CHECK(cudaEventRecord(marks[i + 1].get()));
     }
     CUDA_CHECK(cudaDeviceSynchronize());
-    for (size_t i = 0; i < count; ++i) CUDA_CHECK(cudaEventElapsedTime(&ms[i], marks[i], marks[i + 1]));
-    for (const cudaEvent_t mark : marks) CUDA_CHECK(cudaEventDestroy(mark));
+    for (size_t i = 0; i < count; ++i)
+        CUDA_CHECK(cudaEventElapsedTime(&ms[i], marks[i].get(), marks[i + 1].get()));
     return ms;
 }
 
@@ -104,7 +103,10 @@ class Layer {
         LT_CHECK(cublasLtDestroy(lt_));
     }
 
-    void run() { multiply(offered_[chosen_]); }
+    void run() {
+        multiply(offered_[chosen_]);
+        // The bias and the maximum are part of that.
+    }
 
   private:
     template <class Value>
@@ -138,10 +140,10 @@ class Layer {
                                 d_layout_, &offer.algo, workspace_.get(), kWorkspaceBytes, nullptr));
     }
 
-    /// Which of the offered algorithms to use, by timing them. The GPU's clock moves meanwhile, so each round
-    /// times all candidates, in another order, and compares them with the first one of the same round. One
-    /// that wins all seven rounds, and by 2 % in the middle one, may replace the first: chance alone lets an
-    /// equal win all of them once in 128 times. Of several such, the first that is within 1 % of the fastest.
+    /// Which of the offered algorithms to use, by timing them. The clock moves meanwhile, so each round times
+    /// all, in another order, and compares them with its first one. Who wins all seven, and by 2 % in the
+    /// middle one, may replace the first: an equal wins all once in 128 times, and hardly by 2 %. Of several
+    /// such, the first that is within 1 % of the fastest.
     size_t fastest() {
         nvtx3::scoped_range range{"choose"};
         constexpr size_t kRounds = 7;

@@ -6,13 +6,14 @@
 // - bytes: each one that the kernel asks for, once; a number that is read and one that is written are two.
 // - FLOP: a multiplication and an addition are two, also when one instruction does both.
 // - time: of a batch of launches, by events, after warm-up; the median of the repeats.
-// - shape: where it matters (loads in flight a thread, blocks, the depth of a product, the algorithm), the
-//   program tries several, takes the fastest, and then measures that one anew: the time of a trial is not
-//   kept, since the best of many flatters.
+// - shape: where it matters (loads in flight a thread, threads, blocks, the part of L2 that is read, the
+// depth
+//   of a product, the algorithm), the program tries several, takes the fastest, and then measures that one
+//   anew: the time of a trial is not kept, since the best of many flatters.
 // - data: random, since switching bits costs power, and power is what limits a GPU's clock.
 // - load: the tensor cores are measured twice, in about a tenth of a second of work each: in batches of some
 //   10 ms, before which the GPU rests, and after `--soak` ms of the same work, at the clock that it can hold.
-//   Chains of FMA work for as long before; memories need no such care.
+//   FMA work for as long before; memories need no such care.
 // - clock: as found, and printed for the units: each SM's cycles over the time of the batch that counts.
 //   Theoretical roofs are for the highest clock that the driver names; a GPU may not hold it, and a few go
 //   beyond.
@@ -34,6 +35,7 @@
 #include "ch07_roofline/ceilings/roofs_measure.cuh"
 #include "ch07_roofline/ceilings/roofs_memory.cuh"
 #include "common/check.cuh"
+#include "common/graph_compat.cuh"
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
@@ -60,38 +62,32 @@ Roof launch_roof(const std::string& name, int launches, int repeats,
 /// for each other.
 void launch_roofs(int launches, int repeats, std::vector<Roof>& roofs) {
     constexpr int kMostChains = 8;
-    std::vector<cudaStream_t> streams(kMostChains);
-    for (cudaStream_t& stream : streams)
-        CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    cudaEvent_t event = nullptr;
-    CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    std::vector<Stream> streams;
+    for (int c = 0; c < kMostChains; ++c) streams.push_back(make_stream(cudaStreamNonBlocking));
+    const cudaStream_t first = streams[0].get();
+    const Event event = make_event(cudaEventDisableTiming);
     const auto launch_in = [&](int chains) {
         for (int i = 0; i < launches; ++i) {
-            empty<<<1, 1, 0, streams[i % chains]>>>();
+            empty<<<1, 1, 0, streams[i % chains].get()>>>();
             CUDA_CHECK(cudaGetLastError());
         }
     };
     roofs.push_back(launch_roof("launch, stream", launches, repeats, [&] { launch_in(1); }));
     for (const int chains : {1, kMostChains}) {
-        cudaGraph_t graph = nullptr;
-        cudaGraphExec_t ready = nullptr;
-        CUDA_CHECK(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal));
-        CUDA_CHECK(cudaEventRecord(event, streams[0]));
-        for (int c = 1; c < chains; ++c) CUDA_CHECK(cudaStreamWaitEvent(streams[c], event));
+        cudaGraph_t captured = nullptr;
+        CUDA_CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeThreadLocal));
+        CUDA_CHECK(cudaEventRecord(event.get(), first));
+        for (int c = 1; c < chains; ++c) CUDA_CHECK(cudaStreamWaitEvent(streams[c].get(), event.get()));
         launch_in(chains);
         for (int c = 1; c < chains; ++c) {
-            CUDA_CHECK(cudaEventRecord(event, streams[c]));
-            CUDA_CHECK(cudaStreamWaitEvent(streams[0], event));
+            CUDA_CHECK(cudaEventRecord(event.get(), streams[c].get()));
+            CUDA_CHECK(cudaStreamWaitEvent(first, event.get()));
         }
-        CUDA_CHECK(cudaStreamEndCapture(streams[0], &graph));
-        CUDA_CHECK(cudaGraphInstantiate(&ready, graph, 0));
+        CUDA_CHECK(cudaStreamEndCapture(first, &captured));
+        const GraphExec ready = instantiate(Graph(captured));
         roofs.push_back(launch_roof(chains == 1 ? "launch, graph" : "launch, graph of 8 chains", launches,
-                                    repeats, [&] { CUDA_CHECK(cudaGraphLaunch(ready, streams[0])); }));
-        CUDA_CHECK(cudaGraphExecDestroy(ready));
-        CUDA_CHECK(cudaGraphDestroy(graph));
+                                    repeats, [&] { CUDA_CHECK(cudaGraphLaunch(ready.get(), first)); }));
     }
-    CUDA_CHECK(cudaEventDestroy(event));
-    for (const cudaStream_t stream : streams) CUDA_CHECK(cudaStreamDestroy(stream));
 }
 
 std::string json(double value) {

@@ -7,7 +7,7 @@
 
 #include "ch07_roofline/ceilings/roofs_measure.cuh"
 
-constexpr int kChains = 8,
+constexpr int kPairs = 4, kReplayed = 16,
               kPauseMs = 50;  // a rest in which a GPU at its power limit recovers, at least most of the way
 
 /// Of an SM in a clock: results of FP32 and FP64 fused multiply-adds (CUDA C++ Programming Guide, "Arithmetic
@@ -42,38 +42,54 @@ inline double flop_rate(double fma_per_clock, double clock_Hz) {
     return fma_per_clock * 2 * sm_count() * clock_Hz;
 }
 
-/// Chains of x = a x + b, eight a thread, none of which waits for another. With a = -1 and b = 1, and x a
-/// multiple of 2^-19 from 0 to 1, nothing is rounded, and every other step brings x back.
+/// A number from -1 to 1 of this place.
 template <class T>
-__global__ void fma_chains(T* sums, T a, T b, int steps) {
-    const unsigned i = blockIdx.x * kThreads + threadIdx.x;
-    const T seed = static_cast<T>(random_at(i) >> 16) / 65536;
-    T x[kChains];
-    for (int j = 0; j < kChains; ++j) x[j] = seed * (j + 1) / kChains;
-#pragma unroll 32
-    for (int step = 0; step < steps; ++step)
-#pragma unroll
-        for (int j = 0; j < kChains; ++j) x[j] = fma(x[j], a, b);
-    T sum = 0;
-    for (int j = 0; j < kChains; ++j) sum += x[j];
-    sums[i] = sum - seed * (kChains + 1) / 2;  // 0, if it is right
+__host__ __device__ T number_at(size_t i) {
+    return T(static_cast<int>(random_at(i))) * T(0x1p-31);
 }
 
-/// FLOP/s of fused multiply-adds in chains. `microseconds` is what one launch would take at the theoretical
-/// rate.
+/// Pairs of numbers, four a thread, which a step turns: x += c y, then y -= c x. They go round an ellipse for
+/// |c| < 2, so what is multiplied and added is random, and another number each time. (The multiplier is the
+/// same for all threads: with three registers to read, an FMA waits for the register file now and then.)
+template <class T>
+__host__ __device__ T turned(size_t thread, T c, T minus_c, int steps) {
+    T x[kPairs], y[kPairs], sum = 0;
+    for (int j = 0; j < kPairs; ++j) {
+        x[j] = number_at<T>(2 * (thread * kPairs + j));
+        y[j] = number_at<T>(2 * (thread * kPairs + j) + 1);
+    }
+#ifdef __CUDA_ARCH__
+#pragma unroll 16
+#endif
+    for (int step = 0; step < steps; ++step) {
+        for (int j = 0; j < kPairs; ++j) x[j] = fma(c, y[j], x[j]);
+        for (int j = 0; j < kPairs; ++j) y[j] = fma(minus_c, x[j], y[j]);
+    }
+    for (int j = 0; j < kPairs; ++j) sum += x[j] + y[j];
+    return sum;
+}
+template <class T>
+__global__ void fma_pairs(T* sums, T c, T minus_c, int steps) {
+    const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+    sums[i] = turned(i, c, minus_c, steps);
+}
+
+/// FLOP/s of fused multiply-adds. `microseconds` is what one launch would take at the theoretical rate. The
+/// host turns the pairs of some threads as well: it must get the same numbers, to the last bit.
 template <class T>
 Roof fma_roof(const std::string& name, double fma_per_clock, int microseconds, int soak_ms, int repeats) {
-    const unsigned blocks = blocks_that_fit(fma_chains<T>), threads = blocks * kThreads;
+    const unsigned blocks = blocks_that_fit(fma_pairs<T>), threads = blocks * kThreads;
     const double theoretical = flop_rate(fma_per_clock, highest_clock());
     // Where theory is silent, a guess: only the length of a launch hangs on it.
     const double rate = flop_rate(std::isnan(fma_per_clock) ? 2 : fma_per_clock,
                                   std::isnan(highest_clock()) ? 1.5e9 : highest_clock());
-    const double flop_a_step = 2.0 * kChains * threads;
-    const int steps = 32 * std::max(1, static_cast<int>(microseconds * 1e-6 * rate / flop_a_step / 32));
+    const double flop_a_step = 2.0 * 2 * kPairs * threads;
+    const int steps = 16 * std::max(1, static_cast<int>(microseconds * 1e-6 * rate / flop_a_step / 16));
     const double flop = flop_a_step * steps;
+    const T c = static_cast<T>(1 + 0x1p-33 * random_at(1) + 0x1p-65 * random_at(2));  // from 1 to 1.5
     const auto sums = device_array<T>(threads);
     const auto work = [&] {
-        fma_chains<T><<<blocks, kThreads>>>(sums.get(), T(-1), T(1), steps);
+        fma_pairs<T><<<blocks, kThreads>>>(sums.get(), c, -c, steps);
         CUDA_CHECK(cudaGetLastError());
     };
     const Measured taken = measure(name, {repeats, soak_ms}, work);
@@ -83,15 +99,17 @@ Roof fma_roof(const std::string& name, double fma_per_clock, int microseconds, i
         work();
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    std::vector<T> off(threads);
-    CUDA_CHECK(cudaMemcpy(off.data(), sums.get(), threads * sizeof(T), cudaMemcpyDeviceToHost));
-    require_right(name, std::all_of(off.begin(), off.end(), [](T x) { return x == 0; }));
+    std::vector<T> found(threads);
+    CUDA_CHECK(cudaMemcpy(found.data(), sums.get(), threads * sizeof(T), cudaMemcpyDeviceToHost));
+    require_right(name, std::none_of(found.begin(), found.end(), [](T x) { return std::isnan(x); }));
+    for (size_t i = 0; i < threads; i += threads / kReplayed)
+        require_right(name, found[i] == turned(i, c, -c, steps));
     return {name,
             "FLOP/s",
             flop / taken.seconds,
             theoretical,
             flop,
-            std::to_string(kChains) + " chains a thread, " + repeats_shown(taken, flop, "FLOP/s"),
+            std::to_string(kPairs) + " pairs a thread, " + repeats_shown(taken, flop, "FLOP/s"),
             taken.clock_Hz};
 }
 

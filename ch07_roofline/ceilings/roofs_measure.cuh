@@ -47,9 +47,9 @@ inline double highest_clock() {
 }
 
 template <class Kernel>
-unsigned blocks_that_fit(Kernel kernel) {
+unsigned blocks_that_fit(Kernel kernel, int threads = kThreads) {
     int blocks = 0;
-    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, 0));
+    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0));
     return blocks * sm_count();
 }
 
@@ -68,16 +68,19 @@ inline std::string shown(double value, const std::string& unit) {
 
 /// An SM's two clocks at one moment: its own, and one that runs evenly whatever that does.
 struct Stamp {
-    long long cycles, ns;
+    long long cycles;
+    unsigned long long ns;
 };
 
-/// Each SM that gets a block notes its clocks. (If it gets two, either's may stay: they are close.)
+/// Each SM that gets a block notes its clocks where zeros stand. The first block does, if it gets two.
 __global__ void stamp(Stamp* stamps) {
     unsigned sm;
-    long long ns;
+    unsigned long long ns;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-    if (threadIdx.x == 0 && sm < kMostSms) stamps[sm] = {clock64(), ns};
+    const long long cycles = clock64();
+    if (threadIdx.x == 0 && sm < kMostSms && atomicCAS(&stamps[sm].ns, 0, ns) == 0)
+        stamps[sm].cycles = cycles;
 }
 
 /// Hz between two stamps, the median of the SMs that have both. The even clock may go on in steps of a
@@ -85,7 +88,8 @@ __global__ void stamp(Stamp* stamps) {
 inline double clock_between(const Stamp* begin, const Stamp* end) {
     std::vector<double> clocks;
     for (int sm = 0; sm < kMostSms; ++sm) {
-        const double cycles = end[sm].cycles - begin[sm].cycles, ns = end[sm].ns - begin[sm].ns;
+        const double cycles = end[sm].cycles - begin[sm].cycles,
+                     ns = static_cast<double>(end[sm].ns) - static_cast<double>(begin[sm].ns);
         if (begin[sm].ns > 0 && ns >= 1e6 && cycles > 0) clocks.push_back(1e9 * cycles / ns);
     }
     if (clocks.empty()) return NAN;
@@ -113,9 +117,7 @@ inline Measured measure(const std::string& name, const Conditions& conditions,
         double seconds, clock_Hz;
     };
     nvtx3::scoped_range range{name};
-    cudaEvent_t start = nullptr, end = nullptr;
-    CUDA_CHECK(cudaEventCreate(&start));
-    CUDA_CHECK(cudaEventCreate(&end));
+    const Event start = make_event(), end = make_event();
     const auto stamps = device_array<Stamp>(2 * kMostSms);
     std::vector<Stamp> noted(2 * kMostSms);
     const size_t bytes = noted.size() * sizeof(Stamp);
@@ -125,13 +127,13 @@ inline Measured measure(const std::string& name, const Conditions& conditions,
         CUDA_CHECK(cudaMemset(stamps.get(), 0, bytes));
         stamp<<<sms, 32>>>(stamps.get());
         CUDA_CHECK(cudaGetLastError());
-        CUDA_CHECK(cudaEventRecord(start));
+        CUDA_CHECK(cudaEventRecord(start.get()));
         for (int i = 0; i < runs; ++i) work();
-        CUDA_CHECK(cudaEventRecord(end));
+        CUDA_CHECK(cudaEventRecord(end.get()));
         stamp<<<sms, 32>>>(stamps.get() + kMostSms);
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaMemcpy(noted.data(), stamps.get(), bytes, cudaMemcpyDeviceToHost));
-        CUDA_CHECK(cudaEventElapsedTime(&ms, start, end));
+        CUDA_CHECK(cudaEventElapsedTime(&ms, start.get(), end.get()));
         return Batch{ms * 1e-3 / runs, clock_between(&noted[0], &noted[kMostSms])};
     };
     batch_of(1);
@@ -143,8 +145,6 @@ inline Measured measure(const std::string& name, const Conditions& conditions,
         std::this_thread::sleep_for(std::chrono::milliseconds(conditions.pause_ms));
         batch = batch_of(runs);
     }
-    CUDA_CHECK(cudaEventDestroy(start));
-    CUDA_CHECK(cudaEventDestroy(end));
     std::sort(batches.begin(), batches.end(),
               [](const Batch& a, const Batch& b) { return a.seconds < b.seconds; });
     const Batch& middle = batches[batches.size() / 2];
@@ -161,7 +161,7 @@ inline std::string repeats_shown(const Measured& taken, double work, const std::
 }
 
 /// A random number from its place, the same each time (the finaliser of MurmurHash3).
-__device__ inline unsigned random_at(size_t i) {
+__host__ __device__ inline unsigned random_at(size_t i) {
     unsigned h = static_cast<unsigned>(i) * 2654435761u + static_cast<unsigned>(i >> 32);
     h = (h ^ h >> 16) * 0x85ebca6bu;
     h = (h ^ h >> 13) * 0xc2b2ae35u;

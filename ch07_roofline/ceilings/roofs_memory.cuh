@@ -1,18 +1,30 @@
 // The roofs of what moves bytes: DRAM, L2 and the link to the host.
 #pragma once
 
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cctype>
 #include <cstring>
+#include <fstream>
 
 #include "ch07_roofline/ceilings/roofs_measure.cuh"
 
 constexpr int kMostLoads = 8;
 constexpr size_t kTileBytes = kThreads * kMostLoads * sizeof(uint4);  // arrays are whole tiles
+constexpr size_t kL2TileBytes =
+    1024 * (kMostLoads / 2) * sizeof(uint4);  // and L2's are whole ones of its largest
+constexpr int kCopies = 8;                    // in a row in each direction, where both are busy at once
 
 /// Adds to one of `sums` for each warp, so that they do not wait for each other.
 __device__ void add_up(unsigned sum, unsigned* sums) {
-    for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_down_sync(~0u, sum, lanes);
-    const unsigned warp = (blockIdx.x * kThreads + threadIdx.x) / 32;
-    if (threadIdx.x % 32 == 0) atomicAdd(&sums[warp % kSums], sum);
+    namespace cg = cooperative_groups;
+    const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+    sum = cg::reduce(warp, sum, cg::plus<unsigned>());
+    const unsigned place = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank();
+    if (warp.thread_rank() == 0) atomicAdd(&sums[place % kSums], sum);
 }
 
 /// The sum of all 32-bit words, modulo 2^32: the same in whichever order.
@@ -70,9 +82,9 @@ __global__ void read_l2(const uint4* in, unsigned tiles, unsigned* sums) {
     const unsigned step = gridDim.x % tiles;
     for (unsigned pass = 0; pass < tiles; ++pass) {
         uint4 x[kLoads];
-        const uint4* const first = in + size_t{tile} * kThreads * kLoads + threadIdx.x;
+        const uint4* const first = in + size_t{tile} * blockDim.x * kLoads + threadIdx.x;
 #pragma unroll
-        for (int i = 0; i < kLoads; ++i) x[i] = __ldcg(first + i * kThreads);
+        for (int i = 0; i < kLoads; ++i) x[i] = __ldcg(first + i * blockDim.x);
 #pragma unroll
         for (int i = 0; i < kLoads; ++i) sum += x[i].x + x[i].y + x[i].z + x[i].w;
         tile = tile + step < tiles ? tile + step : tile + step - tiles;
@@ -155,43 +167,77 @@ inline Roof dram_roof(const std::string& name, const DramKernels& kernels, const
     return roof;
 }
 
+/// How L2 may be read: by which kernel, in blocks of how many threads, which part of all blocks that fit, and
+/// how many sixths of the bytes.
+struct L2Shape {
+    int kernel, threads, part, sixths;
+};
+inline std::vector<L2Shape> l2_shapes(bool thorough) {
+    if (!thorough) return {{0, kThreads, 1, 6}, {1, kThreads, 1, 6}, {2, kThreads, 1, 6}};
+    std::vector<L2Shape> shapes;
+    for (const int kernel : {0, 1, 2})
+        for (const int threads : {256, 512, 1024})
+            for (const int part : {1, 2, 4})
+                for (const int sixths : {4, 5, 6}) shapes.push_back({kernel, threads, part, sixths});
+    return shapes;
+}
+
 /// Likewise of L2, from the first numbers of `in`.
 inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats) {
-    // A quarter: on a GPU whose L2 has two halves, each may hold a copy of what the other has.
-    const size_t wanted = std::min<size_t>(most_bytes, attribute(cudaDevAttrL2CacheSize) / 4);
-    const size_t bytes = std::max<size_t>(1, wanted / kTileBytes) * kTileBytes;
     const std::vector<void (*)(const uint4*, unsigned, unsigned*)> kernels = {read_l2<1>, read_l2<2>,
                                                                               read_l2<4>};
+    // A quarter at most: on a GPU whose L2 has two halves, each may hold a copy of what the other has.
+    const size_t wanted = std::min<size_t>(most_bytes, attribute(cudaDevAttrL2CacheSize) / 4);
     double least = INFINITY;
     unsigned readers = 0;
+    size_t read = 0;
     std::function<void()> fastest;
     std::string how;
-    for (size_t k = 0; k < kernels.size(); ++k) {
-        const auto kernel = kernels[k];
-        const unsigned tiles = bytes / (kThreads * sizeof(uint4) << k);
-        const unsigned blocks = std::min(tiles, blocks_that_fit(kernel));
+    for (const L2Shape& shape : l2_shapes(wanted < most_bytes)) {
+        const auto kernel = kernels[shape.kernel];
+        const int threads = shape.threads;
+        const size_t bytes = std::max<size_t>(1, wanted * shape.sixths / 6 / kL2TileBytes) * kL2TileBytes;
+        const unsigned tiles = bytes / (threads * sizeof(uint4) << shape.kernel);
+        const unsigned blocks = std::min(tiles, std::max(1u, blocks_that_fit(kernel, threads) / shape.part));
         const auto work = [=, s = sums.get()] {
-            kernel<<<blocks, kThreads>>>(in, tiles, s);
+            kernel<<<blocks, threads>>>(in, tiles, s);
             CUDA_CHECK(cudaGetLastError());
         };
-        const double seconds =
-            measure("trial", {1}, work).seconds / blocks;  // each block reads as many bytes as there are
-        if (seconds >= least) continue;
-        least = seconds;
-        readers = blocks;
+        // Each block reads as many bytes as there are.
+        const double seconds_a_byte = measure("trial", {1}, work).seconds / (1.0 * blocks * bytes);
+        if (seconds_a_byte >= least) continue;
+        least = seconds_a_byte, readers = blocks, read = bytes;
         fastest = work;
-        how = std::to_string(bytes >> 10) + " KiB, again and again, " + std::to_string(1 << k) +
-              " x 16 bytes in flight a thread, " + std::to_string(blocks) + " blocks";
+        how = std::to_string(bytes >> 10) + " KiB, again and again, " + std::to_string(1 << shape.kernel) +
+              " x 16 bytes in flight a thread, " + std::to_string(blocks) + " blocks of " +
+              std::to_string(threads);
     }
     const unsigned once = sums.of([&](unsigned* s) {
-        sum_words<<<sm_count(), kThreads>>>(reinterpret_cast<const unsigned*>(in), bytes / 4, s);
+        sum_words<<<sm_count(), kThreads>>>(reinterpret_cast<const unsigned*>(in), read / 4, s);
         CUDA_CHECK(cudaGetLastError());
     });
     Roof roof = memory_roof(
-        "L2 read", 1.0 * readers * bytes, repeats, fastest, [&] { sums.clear(); },
+        "L2 read", 1.0 * readers * read, repeats, fastest, [&] { sums.clear(); },
         [&] { return sums.total() == once * readers; });
     roof.how = how;
     return roof;
+}
+
+/// The NUMA nodes of a page of the host's memory, of this thread and of the GPU, in words. A container may
+/// hide the first, and a virtual machine the last.
+inline std::string numa_nodes(const void* page) {
+    const auto words = [](int node) { return node < 0 ? std::string("unknown") : std::to_string(node); };
+    constexpr unsigned long kNodeOfAddress = 3;  // MPOL_F_NODE | MPOL_F_ADDR
+    int memory = -1, gpu = -1;
+    unsigned cpu = 0, thread = 0;
+    if (syscall(SYS_get_mempolicy, &memory, nullptr, 0ul, page, kNodeOfAddress) != 0) memory = -1;
+    const bool known = syscall(SYS_getcpu, &cpu, &thread, nullptr) == 0;
+    char id[32];
+    CUDA_CHECK(cudaDeviceGetPCIBusId(id, sizeof id, 0));
+    std::transform(id, id + std::strlen(id), id, [](unsigned char c) { return std::tolower(c); });
+    std::ifstream("/sys/bus/pci/devices/" + std::string(id) + "/numa_node") >> gpu;
+    return "NUMA nodes: memory " + words(memory) + ", thread " +
+           words(known ? static_cast<int>(thread) : -1) + ", GPU " + words(gpu);
 }
 
 /// DRAM, L2 and the link, on one set of arrays.
@@ -234,40 +280,40 @@ inline void memory_roofs(size_t megabytes, int repeats, std::vector<Roof>& roofs
     // does not say; nvidia-smi does (pcie.link.gen.current, pcie.link.width.current).
     const size_t part = std::min<size_t>(bytes, 128 << 20);
     const auto up = pinned_array<char>(part), down = pinned_array<char>(part);
-    cudaStream_t other = nullptr;
-    cudaEvent_t begun = nullptr, done = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    CUDA_CHECK(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming));
-    CUDA_CHECK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+    const Stream other = make_stream(cudaStreamNonBlocking);
+    const Event begun = make_event(cudaEventDisableTiming), done = make_event(cudaEventDisableTiming);
     const auto to_host = [&](cudaStream_t stream) {
         CUDA_CHECK(cudaMemcpyAsync(down.get(), in.get(), part, cudaMemcpyDeviceToHost, stream));
     };
     const auto to_device = [&] {
         CUDA_CHECK(cudaMemcpyAsync(out.get(), up.get(), part, cudaMemcpyHostToDevice));
     };
-    const auto link_roof = [&](const char* name, double moved, const std::function<void()>& work) {
-        roofs.push_back(
-            {name, "B/s", moved / measure(name, {repeats}, work).seconds, NAN, moved, "pinned memory"});
+    const std::string how = "pinned memory, " + numa_nodes(up.get());
+    const bool one_engine = attribute(cudaDevAttrAsyncEngineCount) < 2;
+    const auto link_roof = [&](const char* name, double moved, const std::string& how,
+                               const std::function<void()>& work) {
+        roofs.push_back({name, "B/s", moved / measure(name, {repeats}, work).seconds, NAN, moved, how});
     };
     CUDA_CHECK(cudaMemset(out.get(), 0, part));
     to_host(nullptr);
     CUDA_CHECK(cudaStreamSynchronize(nullptr));
     std::memcpy(up.get(), down.get(), part);
-    link_roof("host to device", part, to_device);
-    link_roof("device to host", part, [&] { to_host(nullptr); });
-    link_roof("both directions", 2.0 * part, [&] {
-        CUDA_CHECK(cudaEventRecord(begun));
-        CUDA_CHECK(cudaStreamWaitEvent(other, begun));
-        to_host(other);
-        to_device();
-        CUDA_CHECK(cudaEventRecord(done, other));
-        CUDA_CHECK(cudaStreamWaitEvent(nullptr, done));
-    });
+    link_roof("host to device", part, how, to_device);
+    link_roof("device to host", part, how, [&] { to_host(nullptr); });
+    // Several copies in each direction, and one wait: to wait for both after each leaves one idle meanwhile.
+    link_roof("both directions", 2.0 * kCopies * part,
+              how + (one_engine ? "; one copy engine, so they take turns" : ""), [&] {
+                  CUDA_CHECK(cudaEventRecord(begun.get()));
+                  CUDA_CHECK(cudaStreamWaitEvent(other.get(), begun.get()));
+                  for (int i = 0; i < kCopies; ++i) {
+                      to_host(other.get());
+                      to_device();
+                  }
+                  CUDA_CHECK(cudaEventRecord(done.get(), other.get()));
+                  CUDA_CHECK(cudaStreamWaitEvent(nullptr, done.get()));
+              });
     CUDA_CHECK(cudaDeviceSynchronize());
     std::memset(up.get(), 0, part);
     CUDA_CHECK(cudaMemcpy(up.get(), out.get(), part, cudaMemcpyDeviceToHost));
     require_right("the link", std::memcmp(up.get(), down.get(), part) == 0);
-    CUDA_CHECK(cudaEventDestroy(begun));
-    CUDA_CHECK(cudaEventDestroy(done));
-    CUDA_CHECK(cudaStreamDestroy(other));
 }

@@ -102,9 +102,10 @@ RooflineEvidence collect_points(const Course& course, const Chapter& chapter, co
             result.points.push_back(std::move(point));
         }
     };
+    const std::string& name = exercise.empty() ? chapter.pair.name : exercise;
     for (const Case* each : chapter.cases())
         for (const PointQuery& query : each->points) {
-            if (!exercise.empty() && each->name != exercise) continue;
+            if (each->name != name) continue;
             try {
                 add(each->programs[query.side], query);
             } catch (const Error& problem) {

@@ -44,9 +44,9 @@ struct RooflineEvidence {
     [[nodiscard]] Limit limit_of(const MeasuredPoint& point) const;
 };
 
-/// The points of the chapter, or of one exercise if it is named, under the roofs that `roofs` measured. Live
-/// roofs need live points. Points of another GPU are left out, as are programs that were not run. An Error if
-/// a roof is missing.
+/// The points of the chapter's pair, or of one exercise if it is named, under the roofs that `roofs`
+/// measured. Live roofs need live points. Points of another GPU are left out, as are programs that were not
+/// run. An Error if a roof is missing.
 [[nodiscard]] RooflineEvidence collect_points(const Course& course, const Chapter& chapter,
                                               const std::string& exercise, const Evidence& roofs, bool live);
 

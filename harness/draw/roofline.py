@@ -44,7 +44,7 @@ def box(x, y, width, height, angle=0.0):
 
 
 def stroke(measured):
-    return {"linewidth": 2.2, "linestyle": "-"} if measured else {"linewidth": 1.6, "linestyle": (0, (5, 3))}
+    return {"linewidth": 1.6, "linestyle": "-"} if measured else {"linewidth": 1.2, "linestyle": (0, (2, 4))}
 
 
 def width_of(words):
@@ -61,7 +61,9 @@ def line_box(begin, end):
 
 class Roofline:
     def __init__(self, data):
-        self.data, self.roofs, self.points = data, data["roofs"], data["points"]
+        self.data, self.points = data, data["points"]
+        in_use = {name for point in self.points for name in point["roofs"]}  # no point, and all are shown
+        self.roofs = [roof for roof in data["roofs"] if roof["name"] in in_use or not in_use]
         units = {f"{roof['name']}, measured": roof["unit"] for roof in self.roofs}
         for point in self.points:
             point.update(x=point["flop"] / point["bytes"], y=point["flop"] / point["seconds"],
@@ -150,19 +152,27 @@ class Roofline:
                     borderaxespad=0, ncol=len(entries), columnspacing=1.6)
 
     def roofs_by_label(self):
-        """A roof's measured and theoretical line share a label where they are nearly the same."""
+        """Lines that lie nearly upon each other share a label. The upper ones come first."""
         groups = []
-        for roof in sorted(self.roofs, key=lambda roof: (roof["unit"], roof["name"], -roof["per_s"])):
-            upper = groups[-1][0] if groups else {"name": ""}
-            near = upper["name"] == roof["name"] and log10(upper["per_s"] / roof["per_s"]) < 0.15
+        for roof in sorted(self.roofs, key=lambda roof: (roof["unit"], -roof["per_s"])):
+            above = groups[-1][-1] if groups else {"unit": ""}
+            near = above["unit"] == roof["unit"] and log10(above["per_s"] / roof["per_s"]) < 0.1
             groups.append(groups.pop() + [roof] if near else [roof])
         return groups
 
+    def words_of(self, roofs):
+        """The measured ones by name, then what theory says: DRAM read 4.7 TB/s, copy 4.27 TB/s, in theory 4.81 TB/s"""
+        words, family = [], ""
+        for roof in sorted(roofs, key=lambda roof: not roof["measured"]):
+            first, _, rest = roof["name"].partition(" ")
+            name = rest if first == family and roof["measured"] else roof["name"] if roof["measured"] else "in theory"
+            words.append(f"{name} {si(roof['per_s'], roof['unit'])}")
+            family = first
+        return ", ".join(dict.fromkeys(words))
+
     def label_roofs(self, roofs):
         """The label lies along the upper line, above it, or else below the lower one."""
-        rates = [si(roof["per_s"], roof["unit"]) for roof in sorted(roofs, key=lambda roof: -roof["measured"])]
-        same_unit = len(rates) == 2 and rates[0].split()[1] == rates[1].split()[1]
-        words = f"{roofs[0]['name']} {' of '.join([rates[0].split()[0]] + rates[1:] if same_unit else rates)}"
+        words = self.words_of(roofs)
         width, choices = width_of(words), []
         for side, roof in ((1, roofs[0]), (-1, roofs[-1])):
             begin, end = self.ends_of(roof)
@@ -176,17 +186,24 @@ class Roofline:
         self.write(words, choices)
 
     def label_point(self, point):
-        """The label lies beside the point, or farther away with a line to it where the point is in a crowd."""
+        """A line leads from the point to its label, which is nearer to it than to any other point."""
         words, spot, choices = f"{point['name']} {100 * point['share']:.3g} %", self.px(point["x"], point["y"]), []
-        for away in range(11, 90, 7):
-            for turn in (0, 180, -90, 90, -30, 30, -60, 60, -150, 150, -120, 120):
+        others = [self.px(other["x"], other["y"]) for other in self.points]
+        others = [other for other in others if hypot(*other - spot) > 8]  # one that covers it is no other place
+        for away in range(22, 120, 7):
+            for turn in (-30, 0, 30, -60, 60, -90, 90, 150, 180, -150, 120, -120):
                 ahead = np.array([cos(radians(turn)), sin(radians(turn))])
                 side = "center" if abs(turn) == 90 else "left" if abs(turn) < 90 else "right"
-                line = (spot + 7 * ahead, spot + (away - 2) * ahead) if away > 12 else None
-                cost = 2 * (away - 11) + 4 * (turn != 0) + 4 * (side != "left")
-                cost += self.cost_of(line_box(*line)) if line else 0
+                line = (spot + 6 * ahead, spot + (away - 2) * ahead)
                 x, y = spot + away * ahead
-                choices.append((cost, x, y + FONT / 2 * (side == "center") * ahead[1], 0, side, line))
+                y += FONT / 2 * (side == "center") * ahead[1]
+                cost = 2 * (away - 22) + 4 * (turn != -30) + 4 * (side != "left") + self.cost_of(line_box(*line))
+                left = x - width_of(words) * {"left": 0, "center": 0.5, "right": 1}[side]
+                for other in others:
+                    gap = hypot(max(left - other[0], 0, other[0] - left - width_of(words)),
+                                max(abs(y - other[1]) - FONT / 2, 0))
+                    cost += OUTSIDE * (gap < away + 10)
+                choices.append((cost, x, y, 0, side, line))
         self.write(words, choices)
 
     def write(self, words, choices):

@@ -89,7 +89,8 @@ Json to_json(const RooflineEvidence& roofline) {
                                   {"bytes", point.bytes},
                                   {"seconds", point.seconds},
                                   {"share", limit.share},
-                                  {"of", limit.denominator}});
+                                  {"of", limit.denominator},
+                                  {"roofs", {point.bandwidth, point.compute}}});
     }
     json["left_out"] = roofline.left_out;
     return json;

@@ -4,6 +4,9 @@
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu -k regex:row --launch-count 3 --section MemoryWorkloadAnalysis ./starter
+#include <cub/block/block_reduce.cuh>
+
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstdio>
@@ -14,24 +17,16 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 512, kWarp = 32, kWarps = kThreads / kWarp;
-constexpr int kMostRows = 65535;
+constexpr int kThreads = 512;
+constexpr int kMostRows = 65535, kFewestRows = 501;
 constexpr int kRuns = 5;  // measured
 
-__device__ float from_lane(float mine, int distance) {
-    return __shfl_xor_sync(~0u, mine, distance);
-}
-
-/// What `merge` makes of the values of all threads of the block, in every thread. Once in a kernel.
+/// What `merge` makes of the values of all threads of the block, in thread 0. Once in a kernel.
 template <class Value, class Merge>
 __device__ Value over_block(Value mine, Merge merge) {
-    __shared__ Value of_warp[kWarps];
-    for (int lanes = kWarp / 2; lanes > 0; lanes /= 2) mine = merge(mine, from_lane(mine, lanes));
-    if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = mine;
-    __syncthreads();
-    mine = of_warp[threadIdx.x % kWarps];
-    for (int lanes = kWarps / 2; lanes > 0; lanes /= 2) mine = merge(mine, from_lane(mine, lanes));
-    return mine;
+    using Reduce = cub::BlockReduce<Value, kThreads>;
+    __shared__ typename Reduce::TempStorage storage;
+    return Reduce(storage).Reduce(mine, merge);
 }
 
 // TODO(learner): one kernel that reads each score once, in place of the three below.
@@ -100,9 +95,16 @@ double expected_mean(const float* row, int columns) {
 
 int main(int argc, char** argv) {
     Options options(argc, argv, "Computes the position that softmax expects in each row of a matrix.");
-    const int rows = options.integer("--rows", 501, 1, kMostRows, "rows of the matrix");
+    int rows =
+        options.integer("--rows", 0, 0, kMostRows, "rows of the matrix; 0: 501, or twice what L2 holds");
     const int columns = options.integer("--columns", 65544, 1, 1 << 20, "columns of the matrix");
     options.done();
+    require_gpu(0);
+    if (rows == 0) {  // in L2 a matrix that is read again would be no matter of DRAM
+        int l2_bytes = 0;
+        CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));
+        rows = std::clamp<int>(2.0 * l2_bytes / (columns * sizeof(float)), kFewestRows, kMostRows);
+    }
     const size_t bytes = size_t(rows) * columns * sizeof(float);
     require_gpu(bytes + 3 * kMostRows * sizeof(float));
 

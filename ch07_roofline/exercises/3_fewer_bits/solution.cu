@@ -5,6 +5,8 @@
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    ncu -k regex:gemv --launch-count 3 --set full --import-source yes -f -o solution ./solution
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -24,6 +26,7 @@ constexpr int kRuns = 15;      // measured launches of each kernel
 constexpr int kPadding = 512;  // zeros fill a row up to a multiple of what a warp can load of it at once
 constexpr float kLargestFp8 = 448;   // of E4M3: 4 bits of exponent, 3 of mantissa
 constexpr double kTolerance = 1e-6;  // of the sum of all |w x|
+namespace cg = cooperative_groups;
 using Bf16 = __nv_bfloat16;
 using Fp8 = __nv_fp8_e4m3;
 
@@ -38,8 +41,7 @@ struct Matrix {
 };
 
 __device__ float warp_sum(float sum) {
-    for (int lanes = kWarp / 2; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(~0u, sum, lanes);
-    return sum;
+    return cg::reduce(cg::tiled_partition<kWarp>(cg::this_thread_block()), sum, cg::plus<float>());
 }
 
 /// The weights in 16 bytes.
@@ -55,8 +57,7 @@ __device__ void unpack(uint4 bytes, float (&weight)[8]) {
     }
 }
 
-/// kRows of y for each warp. A thread asks for 16 bytes of each of its rows before it needs the first of
-/// them.
+/// kRows of y for each warp. The loads of a thread, 16 bytes of each of its rows, do not wait for each other.
 template <class Weight>
 __device__ void rows_times_x(const Weight* weights, const float* scale, const float* x, float* y, int rows,
                              int stride) {
@@ -70,9 +71,6 @@ __device__ void rows_times_x(const Weight* weights, const float* scale, const fl
             const size_t row = min(first + r, rows - 1);  // the last one again, where there are no more
             bytes[r] = *reinterpret_cast<const uint4*>(weights + row * stride + c);
         }
-        // Or the compiler moves the loads apart, between their uses, to save registers (seen with CUDA 12.4
-        // and 13.0; it promises neither).
-        __syncwarp();
         float factor[kAtOnce], weight[kAtOnce];
         for (int i = 0; i < kAtOnce; i += 4) {
             const float4 four = *reinterpret_cast<const float4*>(x + c + i);

@@ -6,6 +6,9 @@
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu --section MemoryWorkloadAnalysis --launch-count 4 -f -o starter ./starter
+#include <cub/block/block_reduce.cuh>
+
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -17,7 +20,8 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 256;      // of a block, which takes one token's row
+constexpr int kThreads = 256;  // of a block, which takes one token's row
+constexpr int kFewestTokens = 8192, kMostTokens = 1'000'000;
 constexpr float kEpsilon = 1e-5f;  // added to the mean square, so that a row of zeros can be scaled
 
 /// Numbers in device memory: a row for each token. `bias` and `weight` are one row, for all tokens.
@@ -29,12 +33,12 @@ struct Layer {
 
 /// The sum of a number of each thread of the block, for all of them.
 __device__ float block_sum(float mine) {
-    __shared__ float sums[kThreads / 32];
-    for (int lanes = 16; lanes > 0; lanes /= 2) mine += __shfl_xor_sync(0xFFFFFFFF, mine, lanes);
-    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = mine;
+    using Reduce = cub::BlockReduce<float, kThreads>;
+    __shared__ typename Reduce::TempStorage storage;
+    __shared__ float sum;
+    mine = Reduce(storage).Sum(mine);  // of all, in thread 0
+    if (threadIdx.x == 0) sum = mine;
     __syncthreads();
-    float sum = 0;
-    for (const float warp_sum : sums) sum += warp_sum;
     return sum;
 }
 
@@ -91,10 +95,17 @@ std::vector<float> random_numbers(size_t count, uint64_t seed) {
 int main(int argc, char** argv) {
     Options options(argc, argv,
                     "Adds bias and residual to rows of random numbers, activated and normalised.");
-    const int tokens = options.integer("--tokens", 8192, 1, 1'000'000, "tokens, each a row");
+    int tokens = options.integer("--tokens", 0, 0, kMostTokens,
+                                 "tokens, each a row; 0: 8,192, or twice what L2 holds");
     const int width = options.integer("--width", 4096, 1, 8192, "numbers in a row");
     const int steps = options.integer("--steps", 10, 1, 1000, "times that the layer is computed");
     options.done();
+    require_gpu(0);
+    if (tokens == 0) {  // of what a kernel writes last, as much as L2 holds is not counted
+        int l2_bytes = 0;
+        CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));
+        tokens = std::clamp<int>(2.0 * l2_bytes / (width * sizeof(float)), kFewestTokens, kMostTokens);
+    }
     const size_t count = size_t(tokens) * width, bytes = count * sizeof(float),
                  row_bytes = width * sizeof(float);
     require_gpu(4 * bytes + 2 * row_bytes);

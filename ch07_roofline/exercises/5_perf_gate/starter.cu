@@ -1,10 +1,10 @@
 // A performance gate in small. 20 times it compares a program with itself (A/A), which should raise no alarm,
 // and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, as CI machines
-// are.
+// are. Then it does the same 1,000 times each with modelled times, to find out how often the gate is wrong.
 //
 // Symptom: the gate cries wolf. On a machine that slows down as it warms up, B is always slower than A, even
-// if B is A. Task: choose an order of the runs and a rule, so that it alarms in 1 of 20 A/A trials at most,
-// and in 19 of 20 A/B trials or more.
+// if B is A. Task: choose an order of the runs and a rule, so that it alarms in at most 40 of 1,000 A/A
+// trials, and in at least 950 of 1,000 A/B trials.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -97,8 +97,8 @@ Verdict judge(const std::vector<double>& a_ms, const std::vector<double>& b_ms) 
 /// Runs A and B in the order asked for, and compares what they print with the oracle.
 class Bench {
   public:
-    Bench(size_t runs, int steps) : sums_(device_array<unsigned>(runs)), events_(runs + 1), steps_(steps) {
-        for (cudaEvent_t& event : events_) CUDA_CHECK(cudaEventCreate(&event));
+    Bench(size_t runs, int steps) : sums_(device_array<unsigned>(runs)), steps_(steps) {
+        for (size_t i = 0; i <= runs; ++i) events_.push_back(make_event());
     }
 
     /// The runs' times: run i takes `factors[i]` times as long as usual, B's runs `slowdown` times that.
@@ -107,7 +107,7 @@ class Bench {
         std::vector<double> times;
         std::vector<int> steps;
         std::vector<unsigned> sums(order.size());
-        CUDA_CHECK(cudaEventRecord(events_[0]));
+        CUDA_CHECK(cudaEventRecord(events_[0].get()));
         for (size_t i = 0; i < order.size(); ++i) {
             steps.push_back(static_cast<int>(steps_ * factors[i] * (order[i] == 'B' ? slowdown : 1)));
             if (order[i] == 'A') {
@@ -117,13 +117,13 @@ class Bench {
                 run_b<<<1, kThreads>>>(steps[i], &sums_[i]);
                 CUDA_CHECK(cudaGetLastError());
             }
-            CUDA_CHECK(cudaEventRecord(events_[i + 1]));
+            CUDA_CHECK(cudaEventRecord(events_[i + 1].get()));
         }
         CUDA_CHECK(
             cudaMemcpy(sums.data(), sums_.get(), sums.size() * sizeof(unsigned), cudaMemcpyDeviceToHost));
         for (size_t i = 0; i < order.size(); ++i) {
             float ms = 0;
-            CUDA_CHECK(cudaEventElapsedTime(&ms, events_[i], events_[i + 1]));
+            CUDA_CHECK(cudaEventElapsedTime(&ms, events_[i].get(), events_[i + 1].get()));
             times.push_back(ms);
             wrong += sums[i] != expected_sum(steps[i]);
         }
@@ -134,9 +134,39 @@ class Bench {
 
   private:
     std::unique_ptr<unsigned[], DeviceFree> sums_;
-    std::vector<cudaEvent_t> events_;
+    std::vector<Event> events_;
     int steps_;
 };
+
+/// The verdict on a trial: the runs' times are those of `times_ms`, in the order of `plan`. Ends the program
+/// if that is no order of as many A as B.
+template <class Times>
+Verdict verdict_on(size_t pairs, uint64_t seed, Times times_ms) {
+    const std::string order = plan(pairs, seed);
+    if (order.size() != 2 * pairs || size_t(std::count(order.begin(), order.end(), 'A')) != pairs) {
+        std::fprintf(stderr, "the order of the runs, %s, must have %zu A and as many B\n", order.c_str(),
+                     pairs);
+        std::exit(1);
+    }
+    const std::vector<double> times = times_ms(order);
+    std::vector<double> a, b;
+    for (size_t i = 0; i < order.size(); ++i) (order[i] == 'A' ? a : b).push_back(times[i]);
+    return judge(a, b);
+}
+
+/// In how many of `trials` the gate says that B is slower, if times are those of the noise model alone.
+int modelled_alarms(int trials, size_t pairs, double slowdown, uint64_t seed) {
+    int alarms = 0;
+    for (int trial = 0; trial < trials; ++trial) {
+        const Verdict verdict = verdict_on(pairs, seed + 2 * trial, [&](const std::string& order) {
+            std::vector<double> times = noise_of(trial, 2 * pairs, seed + 2 * trial + 1);
+            for (size_t i = 0; i < order.size(); ++i) times[i] *= order[i] == 'B' ? slowdown : 1;
+            return times;
+        });
+        alarms += verdict == Verdict::slower;
+    }
+    return alarms;
+}
 
 int main(int argc, char** argv) {
     Options options(argc, argv, "Compares a program with itself and with a slower one, on a noisy machine.");
@@ -146,6 +176,8 @@ int main(int argc, char** argv) {
     const int percent =
         options.integer("--slowdown", 10, 0, 100, "what B has to do beyond A's work, in percent");
     const int noise = options.integer("--noise", 100, 0, 100, "how much of the noise to add, in percent");
+    const int modelled =
+        options.integer("--modelled", 1000, 1, 100'000, "comparisons of each kind without runs");
     options.done();
     require_gpu(2 * pairs * sizeof(unsigned));
 
@@ -163,16 +195,9 @@ int main(int argc, char** argv) {
             nvtx3::scoped_range of_kind{kind};
             std::vector<double> factors = noise_of(trial, 2 * pairs, 100 + trial);
             for (double& factor : factors) factor = 1 + (factor - 1) * noise / 100;
-            const std::string order = plan(pairs, 500 + trial);
-            if (order.size() != 2 * pairs || size_t(std::count(order.begin(), order.end(), 'A')) != pairs) {
-                std::fprintf(stderr, "the order of the runs, %s, must have %zu A and as many B\n",
-                             order.c_str(), pairs);
-                return 1;
-            }
-            const auto times = bench.times_ms(order, factors, trial < trials ? 1 : 1 + percent / 100.0);
-            std::vector<double> a, b;
-            for (size_t i = 0; i < order.size(); ++i) (order[i] == 'A' ? a : b).push_back(times[i]);
-            const Verdict verdict = judge(a, b);
+            const Verdict verdict = verdict_on(pairs, 500 + trial, [&](const std::string& order) {
+                return bench.times_ms(order, factors, trial < trials ? 1 : 1 + percent / 100.0);
+            });
             nvtx3::scoped_range says{kNames[static_cast<int>(verdict)]};
             ++verdicts[kind][verdict];
         }
@@ -181,6 +206,10 @@ int main(int argc, char** argv) {
         std::printf("%s: %d of %d slower, %d faster, %d no difference, %d inconclusive\n", kind.c_str(),
                     count[Verdict::slower], trials, count[Verdict::faster], count[Verdict::no_difference],
                     count[Verdict::inconclusive]);
+    // The same for a program to read: alarms if B is A, and if B has 10 % more to do.
+    std::printf("{\"modelled\": %d, \"alarms\": %d, \"caught\": %d}\n", modelled,
+                modelled_alarms(modelled, pairs, 1, 1'000'000),
+                modelled_alarms(modelled, pairs, 1 + percent / 100.0, 2'000'000));
     std::printf("expected every run's sum, found %zu wrong\n", bench.wrong);
     return bench.wrong == 0 ? 0 : 1;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/graph_compat.cuh"
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
@@ -82,7 +83,8 @@ __global__ void multiply(const float* weights, const float* in, float* out, int 
     }
 }
 
-/// The token with the largest score, the first of them if there are several; 64 threads a client.
+/// The token with the largest score, the first of them if there are several; 64 threads a client. (With the
+/// scores of a client side by side, cub::BlockReduce and a block for each client would do it.)
 __global__ void choose(const float* scores, int* tokens, int vocabulary) {
     __shared__ float best_score[kLanes][kSlots];
     __shared__ int best_token[kLanes][kSlots];
@@ -92,7 +94,7 @@ __global__ void choose(const float* scores, int* tokens, int vocabulary) {
     float ahead = lane < vocabulary ? scores[lane * kSlots + slot] : -INFINITY;
     for (int token = lane; token < vocabulary; token += kLanes) {
         const float score = ahead;
-        if (token + kLanes < vocabulary) ahead = scores[(token + kLanes) * kSlots + slot];
+        ahead = scores[min(token + kLanes, vocabulary - 1) * kSlots + slot];
         if (score > best) best = score, found = token;
     }
     best_score[lane][slot] = best, best_token[lane][slot] = found;
@@ -212,7 +214,7 @@ struct Group {
     std::unique_ptr<float[], DeviceFree> values, next, scores;
     std::unique_ptr<int[], PinnedFree> answers;    // [step][client]
     std::unique_ptr<int[], PinnedFree> handed_in;  // the same of the clients' inputs
-    cudaGraphExec_t graph = nullptr;               // of one step
+    GraphExec graph;                               // of one step
 
     Group(const DeviceModel& model, int steps, cudaStream_t queue)
         : stream(queue),
@@ -253,29 +255,20 @@ void serve_step(const DeviceModel& model, Group& group, const Client* clients, i
     CUDA_CHECK(cudaMemcpyAsync(group.inputs.get(), handed_in, kSlots * sizeof(int), cudaMemcpyHostToDevice,
                                group.stream));
     if (group.graph)
-        CUDA_CHECK(cudaGraphLaunch(group.graph, group.stream));
+        CUDA_CHECK(cudaGraphLaunch(group.graph.get(), group.stream));
     else
         decode(model, group);
     CUDA_CHECK(cudaMemcpyAsync(&group.answers[size_t(step) * kSlots], group.tokens.get(),
                                kSlots * sizeof(int), cudaMemcpyDeviceToHost, group.stream));
 }
 
-cudaStream_t make_stream() {
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return stream;
-}
-
 /// One step of a group as a graph.
-cudaGraphExec_t capture(const DeviceModel& model, const Group& group) {
+GraphExec capture(const DeviceModel& model, const Group& group) {
     cudaGraph_t graph = nullptr;
-    cudaGraphExec_t executable = nullptr;
     CUDA_CHECK(cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal));
     decode(model, group);
     CUDA_CHECK(cudaStreamEndCapture(group.stream, &graph));
-    CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
-    CUDA_CHECK(cudaGraphDestroy(graph));
-    return executable;
+    return instantiate(Graph(graph));
 }
 
 int main(int argc, char** argv) {
@@ -292,8 +285,12 @@ int main(int argc, char** argv) {
     const Model model = random_model(width, vocabulary, layers);
     const std::vector<Client> clients = random_clients(groups * kSlots, steps, vocabulary);
     const DeviceModel device_model = upload(model);
+    std::vector<Stream> streams;
     std::vector<Group> served;
-    for (int g = 0; g < groups; ++g) served.emplace_back(device_model, steps, make_stream());
+    for (int g = 0; g < groups; ++g) {
+        streams.push_back(make_stream(cudaStreamNonBlocking));
+        served.emplace_back(device_model, steps, streams.back().get());
+    }
     // The model may still be on its way: cudaMemcpy does not wait for the end, nor do these streams for it.
     CUDA_CHECK(cudaDeviceSynchronize());
     {
@@ -312,7 +309,6 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
-    for (const Group& group : served) CUDA_CHECK(cudaGraphExecDestroy(group.graph));
 
     int wrong = 0, first_wrong = -1, expected = 0, found = 0;
     for (int c = 0; c < groups * kSlots; ++c) {

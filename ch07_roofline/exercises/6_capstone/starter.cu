@@ -83,7 +83,8 @@ __global__ void multiply(const float* weights, const float* in, float* out, int 
     }
 }
 
-/// The token with the largest score, the first of them if there are several; 64 threads a client.
+/// The token with the largest score, the first of them if there are several; 64 threads a client. (With the
+/// scores of a client side by side, cub::BlockReduce and a block for each client would do it.)
 __global__ void choose(const float* scores, int* tokens, int vocabulary) {
     __shared__ float best_score[kLanes][kSlots];
     __shared__ int best_token[kLanes][kSlots];
@@ -254,12 +255,6 @@ void serve_step(const DeviceModel& model, Group& group, const Client* clients, i
                                kSlots * sizeof(int), cudaMemcpyDeviceToHost, group.stream));
 }
 
-cudaStream_t make_stream() {
-    cudaStream_t stream = nullptr;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return stream;
-}
-
 int main(int argc, char** argv) {
     Options options(argc, argv, "Serves the next token of a random language model to groups of clients.");
     const int groups = options.integer("--groups", 4, 1, 16, "groups of 16 clients");
@@ -275,8 +270,8 @@ int main(int argc, char** argv) {
     const std::vector<Client> clients = random_clients(groups * kSlots, steps, vocabulary);
     const DeviceModel device_model = upload(model);
     std::vector<Group> served;
-    const cudaStream_t stream = make_stream();
-    for (int g = 0; g < groups; ++g) served.emplace_back(device_model, steps, stream);
+    const Stream stream = make_stream(cudaStreamNonBlocking);
+    for (int g = 0; g < groups; ++g) served.emplace_back(device_model, steps, stream.get());
     // The model may still be on its way: cudaMemcpy does not wait for the end, nor do these streams for it.
     CUDA_CHECK(cudaDeviceSynchronize());
     {
