@@ -44,11 +44,12 @@ std::vector<int> lanes_apart(const Intervals& in_order) {
 }
 
 std::vector<int> lanes_nested(const Intervals& in_order) {
-    std::vector<std::vector<int64_t>> open;  // per lane, the ends of what is open, innermost last
+    constexpr std::size_t kMostLanes = 1000;  // what a damaged file needs beyond them shares the last
+    std::vector<std::vector<int64_t>> open;   // per lane, the ends of what is open, innermost last
     std::vector<int> lanes;
     for (const Interval& i : in_order) {
         std::size_t lane = 0;
-        for (; lane < open.size(); ++lane) {
+        for (; lane < open.size() && lane + 1 < kMostLanes; ++lane) {
             std::vector<int64_t>& ends = open[lane];
             while (!ends.empty() && ends.back() <= i.begin) ends.pop_back();
             if (ends.empty() || i.end <= ends.back()) break;

@@ -16,6 +16,10 @@ Interval hull(const Interval& a, const Interval& b) {
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
+bool intersects(const Interval& a, const Interval& b) {
+    return a.begin <= b.end && b.begin <= a.end;
+}
+
 /// Index of the first call that begins at `at_ns` or later.
 int64_t first_call_from(const std::vector<ApiCall>& calls, int64_t at_ns) {
     const auto first = std::lower_bound(calls.begin(), calls.end(), at_ns,
@@ -63,13 +67,17 @@ int64_t GraphAttribution::launch_of(int64_t process, int64_t start_ns) const {
     auto at = std::lower_bound(launches.begin(), launches.end(), start_ns,
                                [](const Launch& l, int64_t before) { return l.start_ns < before; });
     int64_t found = 0;
-    while (at != launches.begin() && std::prev(at)->latest_end_ns > done_ns) {
+    constexpr std::ptrdiff_t kMostOnTheirWay = 1000;
+    const auto first = at - std::min(at - launches.begin(), kMostOnTheirWay);
+    while (at != first && std::prev(at)->latest_end_ns > done_ns) {
         --at;
         if (at->end_ns <= done_ns) continue;
         if (found) return 0;
         found = at->correlation;
     }
-    return found;
+    const bool gave_up =
+        at == first && first != launches.begin() && std::prev(first)->latest_end_ns > done_ns;
+    return gave_up ? 0 : found;
 }
 
 CallIndex::CallIndex(const Trace& trace) {
@@ -103,12 +111,22 @@ Launches::Launches(const Trace& trace) : trace_(trace) {
                      [](const Launched& a, const Launched& b) { return a.call < b.call; });
 }
 
+/// Ranges that hold each other cost a step for each call in each of them. Those of a program are a few deep.
+void Launches::count_step() const {
+    constexpr int64_t kMostSteps = 1'000'000'000;
+    if (++steps_ > kMostSteps)
+        throw Error(
+            "the NVTX ranges of this capture overlap so often that their work cannot be found in "
+            "reasonable time. Record it again with fewer ranges inside each other.");
+}
+
 template <class Visit>
 void Launches::for_each_call_in(const Range& range, const Visit& visit) const {
     const auto calls = std::ssize(trace_.api_calls);
     for (int64_t i = first_call_from(trace_.api_calls, range.start_ns); i < calls; ++i) {
         const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(i)];
         if (call.start_ns >= range.end_ns) return;
+        count_step();
         if (is_on_thread_of(call, range)) visit(i);
     }
 }
@@ -121,6 +139,7 @@ void Launches::for_each_in(const Range& range, const Visit& visit) const {
     for (; at != launched_.end(); ++at) {
         const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(at->call)];
         if (call.start_ns >= range.end_ns) return;
+        count_step();
         if (is_on_thread_of(call, range)) visit(*at);
     }
 }
@@ -146,7 +165,13 @@ RangeSelection Launches::select(const std::string& name) const {
             const auto [at, is_new] = window_of.try_emplace(l.device, l.work);
             if (!is_new) at->second = hull(at->second, l.work);
         });
-        for (const auto& [device, window] : window_of) selection.windows[device].push_back(window);
+        for (const auto& [device, window] : window_of) {
+            Intervals& windows = selection.windows[device];
+            if (!windows.empty() && intersects(windows.back(), window))
+                windows.back() = hull(windows.back(), window);
+            else
+                windows.push_back(window);
+        }
     }
     if (!found) throw Error(no_such_range(trace_, name));
     for (auto& [device, windows] : selection.windows) windows = merge(std::move(windows));

@@ -100,8 +100,11 @@ class Launches {
     template <class Visit>
     void for_each_call_in(const Range& range, const Visit& visit) const;
 
+    void count_step() const;
+
     const Trace& trace_;
     std::vector<Launched> launched_;  ///< by call
+    mutable int64_t steps_ = 0;       ///< calls and launches looked at so far, for ranges of any name
 };
 
 /// Was an NVTX range of this name captured?
