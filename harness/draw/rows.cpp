@@ -67,11 +67,12 @@ std::vector<Tick> axis_ticks(int64_t span_ns, int at_most, int64_t from_ns) {
     // The unit of the whole axis is the largest that its end holds at least once.
     constexpr std::pair<int64_t, const char*> kUnits[] = {
         {1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "µs"}, {1, "ns"}};
-    const auto& [unit_ns, unit] = *std::find_if(std::begin(kUnits), std::end(kUnits) - 1,
-                                                [&](auto u) { return from_ns + span_ns >= u.first; });
+    const auto& unit = *std::find_if(std::begin(kUnits), std::end(kUnits) - 1,
+                                     [&](auto u) { return from_ns + span_ns >= u.first; });
     const auto label = [&](int64_t ns) {
         if (ns == 0) return std::string("0");
-        return fmt::format("{:.12g} {}", static_cast<double>(ns) / static_cast<double>(unit_ns), unit);
+        return fmt::format("{:.12g} {}", static_cast<double>(ns) / static_cast<double>(unit.first),
+                           unit.second);
     };
     std::vector<Tick> ticks;
     for (int64_t i = (from_ns + step - 1) / step; i <= (from_ns + span_ns) / step; ++i)

@@ -15,9 +15,9 @@ namespace {
 constexpr const char* kNoSqlite =
     "{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that `nsys export --type sqlite` makes of "
     "it.";
-/// Steps of a statement, several for each row that it looks at: an honest question to an honest export takes
-/// XX per byte at most.
-constexpr int64_t kMostSteps = 1'000'000'000, kMostStepsPerByte = 100;
+/// Steps that a statement may take; it takes several for each row that it looks at. Reading an honest export
+/// takes one for 4 bytes, and the base is for questions that join small tables.
+constexpr int64_t kMostSteps = 300'000'000, kMostStepsPerByte = 20;
 constexpr const char* kInMemory = ":memory:";  ///< a database without a file
 
 /// What SQLite says about a file, as one sentence.

@@ -148,7 +148,7 @@ SELECT start, end, end - start AS duration, globalTid & ~0xFFFFFF AS process, gl
        returnValue AS result
 FROM CUPTI_ACTIVITY_KIND_RUNTIME t;
 
-CREATE TEMP TABLE event_types (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TEMP TABLE event_types (id PRIMARY KEY, name TEXT);
 INSERT OR IGNORE INTO event_types SELECT id, name FROM ENUM_NSYS_EVENT_TYPE WHERE name LIKE 'Nvtx%';
 
 CREATE TEMP VIEW all_nvtx AS

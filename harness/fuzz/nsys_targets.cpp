@@ -1,9 +1,14 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
+#include "draw/chrome_trace.h"
+#include "draw/timeline.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
 #include "evidence/schema.h"
@@ -24,7 +29,26 @@ void check(const Analysis& a) {
         broken_promise("the causes do not add up to the idle time");
 }
 
-/// All that `lab analyze` and a finding do with a file.
+/// All that `lab timeline` draws of a trace.
+void draw(const Trace& trace, const std::optional<std::string>& range) {
+    TimelineOptions options{"title", "label", range, true};
+    const Timeline whole = build_timeline(trace, options);
+    options.from_ns = whole.span_ns() / 4, options.to_ns = whole.span_ns() / 2;
+    std::vector<Timeline> timelines{whole};
+    if (options.from_ns < options.to_ns) timelines.push_back(build_timeline(trace, options));
+    if (const std::string svg = timeline_svg(timelines); printable_lines(svg) != svg)
+        broken_promise("a picture holds characters that are not safe to print");
+    for (const Timeline& timeline : timelines)
+        for (const int columns : {1, 20, 100})
+            if (const std::string text = timeline_terminal(timeline, columns, false);
+                printable_lines(text) != text)
+                broken_promise("a picture in text holds characters that are not safe to print");
+    std::ostringstream json;
+    write_chrome_trace(trace, json);
+    if (!nlohmann::json::accept(json.view())) broken_promise("a Chrome trace that is no JSON");
+}
+
+/// All that `lab analyze` and a finding do with a file, and all pictures of it.
 void ask(const fs::path& path) {
     const Evidence evidence = Evidence::open(path);
     (void)evidence.exit_code();
@@ -35,9 +59,11 @@ void ask(const fs::path& path) {
     const Trace& trace = evidence.trace();
     check(analyse(trace));
     (void)range_use(trace, std::nullopt);
+    draw(trace, std::nullopt);
     if (!trace.ranges.empty()) {
         check(analyse(trace, trace.ranges.front().name));
         (void)range_use(trace, trace.ranges.back().name);
+        draw(trace, trace.ranges.back().name);
     }
     const auto ask_views = [&] {
         for (const char* view :
