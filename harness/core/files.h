@@ -9,15 +9,12 @@ namespace lab {
 
 namespace fs = std::filesystem;
 
-/// The most of a text: a source, an answer, a report of a learner.
-inline constexpr std::size_t kMostOfText = std::size_t{64} << 20;
-
 /// The whole file. An Error names the path and the reason: what is no regular file is never read, nor what
 /// has more bytes than `most`.
-[[nodiscard]] std::string read_file(const fs::path& path, std::size_t most = kMostOfText);
+[[nodiscard]] std::string read_file(const fs::path& path, std::size_t most = std::size_t{64} << 20);
 
-/// The first bytes of a file, `count` or as many as it has; else as read_file().
-[[nodiscard]] std::string read_start(const fs::path& path, std::size_t count);
+/// The first bytes of a file, `most` of them if it has more; else as read_file().
+[[nodiscard]] std::string read_start(const fs::path& path, std::size_t most);
 
 /// Do both names lead to one file, or would they if it were there?
 [[nodiscard]] bool is_same_file(const fs::path& a, const fs::path& b);

@@ -58,8 +58,8 @@ class View {
         origin_ns = whole.begin;
         several_processes_ = has_several_processes(shown());
         for (const std::string& name : shown().names) {
-            names_.push_back(printable(name));
-            if (names_.back().empty()) names_.back() = "(no name)";
+            const std::string shown = printable(name);
+            names_.push_back(shown.empty() ? "(no name)" : shown);
         }
         copy_of_.resize(shown().api_calls.size());
         for (const Copy& copy : shown().copies) {

@@ -18,6 +18,7 @@ constexpr const char* kNoSqlite =
 /// Steps that a statement may take; it takes several for each row that it looks at. Reading an honest export
 /// takes one for 4 bytes, and the base is for questions that join small tables.
 constexpr int64_t kMostSteps = 300'000'000, kMostStepsPerByte = 20;
+constexpr int kStepsAtOnce = 1000;
 constexpr const char* kInMemory = ":memory:";  ///< a database without a file
 
 /// What SQLite says about a file, as one sentence.
@@ -34,10 +35,8 @@ constexpr const char* kInMemory = ":memory:";  ///< a database without a file
         case SQLITE_NOMEM:
             throw std::bad_alloc();
         case SQLITE_INTERRUPT:
-            throw Error(
-                fmt::format("{} takes far more work than a file of its size should: its tables are not "
-                            "as nsys makes them. Export the report again with nsys.",
-                            path.string()));
+            throw Error(fmt::format("{} takes far more work than a file of its size should. Export it again.",
+                                    path.string()));
         case SQLITE_FULL:
             throw Error(
                 fmt::format("the disk is full: {} could not be written. Free some space and try again.",
@@ -130,13 +129,6 @@ Database::Database(std::filesystem::path path, int flags, const char* query)
     if (code != SQLITE_OK) fail(raw, path_);
 }
 
-void Database::limit_work(int64_t bytes) {
-    constexpr int kThousand = 1000;
-    most_ = kMostSteps / kThousand + bytes * kMostStepsPerByte / kThousand;
-    const auto count_down = [](void* left) { return --*static_cast<int64_t*>(left) < 0 ? 1 : 0; };
-    sqlite3_progress_handler(handle(), kThousand, count_down, left_.get());
-}
-
 Database Database::open_untrusted(const std::filesystem::path& path) {
     constexpr std::string_view kHeader("SQLite format 3\0", 16);
     const std::string header = read_start(path, kHeader.size());
@@ -146,7 +138,9 @@ Database Database::open_untrusted(const std::filesystem::path& path) {
     Database database(path, SQLITE_OPEN_READONLY, kImmutable);
     std::error_code problem;
     const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, problem));
-    database.limit_work(bytes);
+    database.most_ = (kMostSteps + bytes * kMostStepsPerByte) / kStepsAtOnce;
+    const auto count_down = [](void* left) { return --*static_cast<int64_t*>(left) < 0 ? 1 : 0; };
+    sqlite3_progress_handler(database.handle(), kStepsAtOnce, count_down, database.left_.get());
     distrust_schemas(database.handle());
     sqlite3_limit(database.handle(), SQLITE_LIMIT_ATTACHED, 0);
     database.execute("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;");
@@ -194,10 +188,8 @@ bool Database::has_table(const std::string& name, const std::string& schema) con
         schema));
     if (!row.bind(1, name).bind(2, schema).next()) return false;
     if (row.integer(0) == 0) return true;
-    throw Error(
-        fmt::format("{}: table {} has computed columns, which may be larger than the file; nsys makes "
-                    "none. Export the report again with nsys.",
-                    path_.string(), name));
+    throw Error(fmt::format("{}: table {} has computed columns; nsys makes none. Export the report again.",
+                            path_.string(), name));
 }
 
 std::vector<std::string> Database::columns_of(const std::string& table, const std::string& schema) const {

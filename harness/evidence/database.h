@@ -91,12 +91,11 @@ class Database {
 
   private:
     Database(std::filesystem::path path, int flags, const char* query);
-    void limit_work(int64_t bytes);  ///< of each statement, by the size of the file
 
     std::filesystem::path path_;
-    /// Steps of SQLite that its next statement may still take, in thousands; where SQLite finds it.
-    std::unique_ptr<int64_t> left_ = std::make_unique<int64_t>(INT64_MAX);
-    int64_t most_ = INT64_MAX;
+    int64_t most_ = INT64_MAX;  ///< thousands of steps that a statement may take
+    std::unique_ptr<int64_t> left_ =
+        std::make_unique<int64_t>(most_);  ///< of these; SQLite keeps its address
     std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
 };
 

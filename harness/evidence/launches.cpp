@@ -16,19 +16,11 @@ Interval hull(const Interval& a, const Interval& b) {
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-bool intersects(const Interval& a, const Interval& b) {
-    return a.begin <= b.end && b.begin <= a.end;
-}
-
 /// Index of the first call that begins at `at_ns` or later.
 int64_t first_call_from(const std::vector<ApiCall>& calls, int64_t at_ns) {
     const auto first = std::lower_bound(calls.begin(), calls.end(), at_ns,
                                         [](const ApiCall& c, int64_t at) { return c.start_ns < at; });
     return first - calls.begin();
-}
-
-bool is_on_thread_of(const ApiCall& call, const Range& range) {
-    return call.process == range.process && (range.crosses_threads || call.thread == range.thread);
 }
 
 }  // namespace
@@ -67,17 +59,14 @@ int64_t GraphAttribution::launch_of(int64_t process, int64_t start_ns) const {
     auto at = std::lower_bound(launches.begin(), launches.end(), start_ns,
                                [](const Launch& l, int64_t before) { return l.start_ns < before; });
     int64_t found = 0;
-    constexpr std::ptrdiff_t kMostOnTheirWay = 1000;
-    const auto first = at - std::min(at - launches.begin(), kMostOnTheirWay);
-    while (at != first && std::prev(at)->latest_end_ns > done_ns) {
+    constexpr int kMostLookedAt = 1000;  // a damaged file may have all of them on their way for ever
+    for (int looked_at = 0; at != launches.begin() && std::prev(at)->latest_end_ns > done_ns; ++looked_at) {
         --at;
-        if (at->end_ns <= done_ns) continue;
-        if (found) return 0;
+        if (at->end_ns <= done_ns && looked_at < kMostLookedAt) continue;
+        if (found || looked_at == kMostLookedAt) return 0;
         found = at->correlation;
     }
-    const bool gave_up =
-        at == first && first != launches.begin() && std::prev(first)->latest_end_ns > done_ns;
-    return gave_up ? 0 : found;
+    return found;
 }
 
 CallIndex::CallIndex(const Trace& trace) {
@@ -111,13 +100,12 @@ Launches::Launches(const Trace& trace) : trace_(trace) {
                      [](const Launched& a, const Launched& b) { return a.call < b.call; });
 }
 
-/// Ranges that hold each other cost a step for each call in each of them. Those of a program are a few deep.
-void Launches::count_step() const {
-    constexpr int64_t kMostSteps = 1'000'000'000;
+bool Launches::is_in(const ApiCall& call, const Range& range) const {
+    constexpr int64_t kMostSteps = 1'000'000'000;  // a program's ranges are a few deep
     if (++steps_ > kMostSteps)
         throw Error(
-            "the NVTX ranges of this capture overlap so often that their work cannot be found in "
-            "reasonable time. Record it again with fewer ranges inside each other.");
+            "the NVTX ranges of this capture overlap too often to find their work in reasonable time");
+    return call.process == range.process && (range.crosses_threads || call.thread == range.thread);
 }
 
 template <class Visit>
@@ -126,8 +114,7 @@ void Launches::for_each_call_in(const Range& range, const Visit& visit) const {
     for (int64_t i = first_call_from(trace_.api_calls, range.start_ns); i < calls; ++i) {
         const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(i)];
         if (call.start_ns >= range.end_ns) return;
-        count_step();
-        if (is_on_thread_of(call, range)) visit(i);
+        if (is_in(call, range)) visit(i);
     }
 }
 
@@ -139,8 +126,7 @@ void Launches::for_each_in(const Range& range, const Visit& visit) const {
     for (; at != launched_.end(); ++at) {
         const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(at->call)];
         if (call.start_ns >= range.end_ns) return;
-        count_step();
-        if (is_on_thread_of(call, range)) visit(*at);
+        if (is_in(call, range)) visit(*at);
     }
 }
 
@@ -165,13 +151,7 @@ RangeSelection Launches::select(const std::string& name) const {
             const auto [at, is_new] = window_of.try_emplace(l.device, l.work);
             if (!is_new) at->second = hull(at->second, l.work);
         });
-        for (const auto& [device, window] : window_of) {
-            Intervals& windows = selection.windows[device];
-            if (!windows.empty() && intersects(windows.back(), window))
-                windows.back() = hull(windows.back(), window);
-            else
-                windows.push_back(window);
-        }
+        for (const auto& [device, window] : window_of) selection.windows[device].push_back(window);
     }
     if (!found) throw Error(no_such_range(trace_, name));
     for (auto& [device, windows] : selection.windows) windows = merge(std::move(windows));

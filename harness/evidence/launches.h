@@ -100,11 +100,12 @@ class Launches {
     template <class Visit>
     void for_each_call_in(const Range& range, const Visit& visit) const;
 
-    void count_step() const;
+    /// Was it made on the range's thread? Counts how often it is asked.
+    [[nodiscard]] bool is_in(const ApiCall& call, const Range& range) const;
 
     const Trace& trace_;
     std::vector<Launched> launched_;  ///< by call
-    mutable int64_t steps_ = 0;       ///< calls and launches looked at so far, for ranges of any name
+    mutable int64_t steps_ = 0;
 };
 
 /// Was an NVTX range of this name captured?

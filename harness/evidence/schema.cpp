@@ -212,7 +212,7 @@ void check_is_cuda_export(const Database& database) {
         throw Error(
             fmt::format("{}: export schema {} is not known here (3.x is). Export the report with a "
                         "current nsys.",
-                        path, printable(schema)));
+                        path, schema));
     const char *const kernels = export_tables()[0].name, *const calls = export_tables()[3].name;
     if (!database.has_table(kernels) && !database.has_table(calls))
         throw Error(
@@ -288,16 +288,9 @@ std::vector<std::string> capture_problems(const Database& database) {
     if (!database.prepare("SELECT 1 FROM all_kernels UNION ALL SELECT 1 FROM all_api_calls LIMIT 1").next())
         problems.push_back("the capture saw no kernel and no CUDA call");
     if (!database.has_table("DIAGNOSTIC_EVENT")) return problems;
-    constexpr std::size_t kMost = 10;
-    Statement rows =
-        database.prepare(fmt::format("SELECT DISTINCT text FROM main.DIAGNOSTIC_EVENT WHERE {}", kSaysLoss));
-    while (rows.next()) {
-        if (problems.size() == kMost) {
-            problems.emplace_back("nsys says more, which is left out here");
-            break;
-        }
-        problems.push_back("nsys says: " + printable(trim(rows.name(0))));
-    }
+    Statement rows = database.prepare(
+        fmt::format("SELECT DISTINCT text FROM main.DIAGNOSTIC_EVENT WHERE {} LIMIT 10", kSaysLoss));
+    while (rows.next()) problems.push_back("nsys says: " + printable(trim(rows.name(0))));
     return problems;
 }
 

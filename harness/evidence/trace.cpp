@@ -145,9 +145,8 @@ void read_ranges(const Database& database, Trace& trace) {
     check_and_sort(trace.ranges, database, "range");
 }
 
-/// What is counted for each GPU and each range must not grow with a file that names a GPU in every row.
 void check_gpus(const Database& database, const Trace& trace) {
-    constexpr std::size_t kMost = 256;  // a node has 16 at most
+    constexpr std::size_t kMost = 256;  // a node has 16; some is counted for each GPU and each range
     std::set<int64_t> devices;
     for (const Kernel& kernel : trace.kernels) devices.insert(kernel.device);
     for (const Copy& copy : trace.copies) devices.insert(copy.device);

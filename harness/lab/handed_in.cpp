@@ -18,7 +18,7 @@ namespace lab {
 
 namespace {
 
-constexpr std::size_t kMostOfReport = 1'000'000, kMostInList = 100;
+constexpr int kMostBytes = 1'000'000, kMostInList = 100, kDeepest = 8;  ///< of a report, which is 6 deep
 
 std::string word(const nlohmann::json& json) {
     return json.is_null() ? "" : trim(shorten(printable(json.get<std::string>()), 80));
@@ -35,15 +35,6 @@ const nlohmann::json& list(const nlohmann::json& json) {
     if (!json.is_array() || json.size() > kMostInList)
         throw Error(fmt::format("a list is none, or has more than {} elements", kMostInList));
     return json;
-}
-
-/// What is nested deeper than a report would be copied and destroyed call by call, until the stack is full.
-nlohmann::json parse_report(const std::string& text) {
-    constexpr int kDeepest = 8;
-    return nlohmann::json::parse(text, [](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
-        if (depth > kDeepest) throw Error("it is no report of a learner: it is nested too deeply");
-        return true;
-    });
 }
 
 void add_exercise(Learner& learner, const std::string& chapter, const nlohmann::json& e) {
@@ -64,8 +55,7 @@ void warn(const std::string& file, const std::string& why) {
         "33");
 }
 
-/// The files in a folder and in folders in it. Neither links nor the hidden files of editors and systems are
-/// handed in.
+/// Adds the files in a folder and in folders in it, but no links and no hidden files of editors and systems.
 void add_files(std::vector<fs::path>& files, const fs::path& folder) {
     std::error_code problem;
     for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
@@ -91,7 +81,11 @@ std::string csv_cell(const std::string& text) {
 }  // namespace
 
 Learner read_report(const std::string& file, const std::string& text) try {
-    const nlohmann::json json = parse_report(text);
+    // What is nested deeper would be copied and destroyed call by call, until the stack is full.
+    const auto json = nlohmann::json::parse(text, [](int depth, auto, const auto&) {
+        if (depth > kDeepest) throw Error("it is no report of a learner: it is nested too deeply");
+        return true;
+    });
     if (!json.is_object() || !json.contains("format") || json["format"] != kReportFormat)
         throw Error("it is no report of a learner (./lab report --json)");
     if (json.at("version") > kReportVersion)
@@ -122,7 +116,7 @@ std::vector<Learner> read_class(const std::string& folder) {
     for (const fs::path& path : files) {
         const std::string file = path.lexically_relative(folder).string();
         try {
-            Learner report = read_report(file, read_file(path, kMostOfReport));
+            Learner report = read_report(file, read_file(path, kMostBytes));
             std::string key;
             for (const char c : report.name)
                 if (c != ' ') key += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

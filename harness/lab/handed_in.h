@@ -23,8 +23,7 @@ struct Learner {
 [[nodiscard]] Learner read_report(const std::string& file, const std::string& text);
 
 /// Each learner's newest report: on top those who have begun an exercise, the most checks first; then the
-/// others, by name. Names that differ only in case and spaces are one learner. What is left out is named on
-/// stderr.
+/// others, by name. Names on stderr what is left out.
 [[nodiscard]] std::vector<Learner> read_class(const std::string& folder);
 
 [[nodiscard]] std::string class_table(const std::vector<Learner>& learners);

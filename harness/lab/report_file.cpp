@@ -63,8 +63,7 @@ ReportFile open_report(const std::string& file, const Announce& announce, bool n
                         kNothingCouldRun);
         path = export_report(path, scratch->path() / "report.sqlite", announce);
     }
-    std::error_code none;
-    if (fs::file_size(path.string() + "-wal", none) > 0 && !none)
+    if (fs::file_size(path.string() + "-wal", unseen) > 0 && !unseen)
         announce(
             fmt::format("# {}-wal holds changes that no checkpoint has written into the file: they are "
                         "left out",

@@ -52,13 +52,11 @@ void write_output(const std::string& file, std::string_view contents, const char
     if (write_file(file, contents)) fmt::print("{}{}\n", printable(file), what_to_do);
 }
 
-/// An Error if a file that is to be written is the report itself, or if both are one.
-void check_outputs(const TimelineRequest& request) {
-    for (const std::string& output : {request.svg, request.chrome})
-        if (!output.empty() && is_same_file(output, request.file))
-            throw Error(fmt::format("{} is the report itself: give another name to write to", output));
-    if (!request.svg.empty() && !request.chrome.empty() && is_same_file(request.svg, request.chrome))
-        throw Error(fmt::format("--svg and --chrome both write to {}: give two names", request.svg));
+/// No picture takes the place of the report, or of the other picture.
+void check_outputs(const TimelineRequest& of) {
+    for (const auto& [a, b] : {std::pair(of.svg, of.file), {of.chrome, of.file}, {of.svg, of.chrome}})
+        if (!a.empty() && !b.empty() && is_same_file(a, b))
+            throw Error(fmt::format("{} and {} are one file: give another name to write to", a, b));
 }
 
 int timeline(const TimelineRequest& request) {

@@ -99,11 +99,11 @@ outputs() {
     ln -s mine.sqlite "$temporary/link"
     for option in --svg --chrome; do
         expect 2 timeline "$mine" "$option" "$temporary/link"
-        says 'is the report itself'
+        says 'are one file'
         check 'the report is as it was' cmp -s "$sample" "$mine"
     done
     expect 2 timeline "$mine" --svg "$temporary/both" --chrome "$temporary/both"
-    says 'give two names'
+    says 'are one file'
     expect 0 timeline "$mine" --svg /dev/stdout
     check 'prints the picture, and nothing else' test "${out:0:4} ${out: -6}" = '<svg </svg>'
     command='lab timeline --chrome to a pipe'
@@ -113,6 +113,9 @@ outputs() {
     mkfifo "$temporary/pipe"
     expect 2 analyze "$temporary/pipe"
     says 'a device or a pipe'
+    echo more >"$mine-wal"
+    expect 0 analyze "$mine"
+    says 'are left out'
     mv "$mine" "$temporary/${escape}[31m.sqlite"
     for option in analyze timeline; do
         expect 0 "$option" "$temporary/${escape}[31m.sqlite"

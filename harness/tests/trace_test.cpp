@@ -199,5 +199,5 @@ TEST_CASE("reader: a file that names a GPU in each row, or holds ranges in range
         deep.ranges.push_back({.start_ns = 0, .end_ns = 50'000});
     }
     link_to_calls(deep);
-    CHECK_THROWS_WITH_AS((void)range_use(deep, std::nullopt), doctest::Contains("overlap so often"), Error);
+    CHECK_THROWS_WITH_AS((void)range_use(deep, std::nullopt), doctest::Contains("overlap too often"), Error);
 }
