@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/text.h"
+
 namespace lab {
 
 /// What `lab` returns to the shell.
@@ -15,11 +17,11 @@ enum ExitCode {
 };
 
 /// Thrown with a sentence that says what is wrong, where, and what to do about it. `main` prints it and ends
-/// with `exit_code`; nothing else is shown.
+/// with `exit_code`; nothing else is shown. What it quotes is made safe to print here.
 class Error : public std::runtime_error {
   public:
     explicit Error(const std::string& sentence, ExitCode code = kBadInput)
-        : std::runtime_error(sentence), exit_code(code) {}
+        : std::runtime_error(printable_lines(sentence)), exit_code(code) {}
 
     ExitCode exit_code;
 };

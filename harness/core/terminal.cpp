@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -38,6 +39,11 @@ std::string paragraph(std::string_view text, int indent) {
 
 bool is_interactive() {
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+void say(std::string_view lines, const char* colour) {
+    const std::string text = printable_lines(lines);
+    std::fputs(((colour ? coloured(colour, text) : text) + "\n").c_str(), stderr);
 }
 
 std::string coloured(const char* code, std::string_view text) {

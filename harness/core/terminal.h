@@ -20,6 +20,9 @@ namespace lab {
 
 [[nodiscard]] bool is_interactive();  ///< standard input and output are both a terminal
 
+/// Prints lines to standard error, safe to print, in this colour. That it is closed or full is no error.
+void say(std::string_view lines, const char* colour = nullptr);
+
 /// `text` in a terminal's colour of this code; as it is where terminal_has_colour() says no.
 [[nodiscard]] std::string coloured(const char* code, std::string_view text);
 [[nodiscard]] inline std::string bold(std::string_view text) {

@@ -87,6 +87,12 @@ std::string printable(std::string_view text) {
     return encode_utf8(characters);
 }
 
+std::string printable_lines(std::string_view text) {
+    std::vector<std::string> lines = split(text, '\n');
+    for (std::string& line : lines) line = printable(line);
+    return join(lines, "\n");
+}
+
 std::string xml_text(std::string_view text) {
     std::string escaped;
     for (const char c : printable(text)) {

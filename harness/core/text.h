@@ -31,6 +31,9 @@ namespace lab {
 /// may hold anything. A line break or a tab becomes a space.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// `text` line by line, each of them printable.
+[[nodiscard]] std::string printable_lines(std::string_view text);
+
 /// `text` for an element or an attribute of XML or HTML: printable, and escaped.
 [[nodiscard]] std::string xml_text(std::string_view text);
 

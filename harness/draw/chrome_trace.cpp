@@ -32,7 +32,11 @@ struct Event {
 /// Writes one event after the other: a JSON value that held them all would take a kilobyte for each.
 class Writer {
   public:
-    Writer(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {}
+    Writer(const Trace& trace, std::ostream& out) : trace_(trace), out_(out) {
+        // A stream without these swallows that memory or the disk is full, and half a file looks like a
+        // whole.
+        out_.exceptions(std::ios::badbit | std::ios::failbit);
+    }
 
     void write() {
         constexpr int64_t kNoThread = -1;
@@ -72,7 +76,7 @@ class Writer {
     void put(Json event, Track track) {
         event["pid"] = track.process;
         event["tid"] = track.thread;
-        out_ << separator_ << event.dump(-1, ' ', false, Json::error_handler_t::replace);
+        out_ << separator_ << event.dump(-1, ' ', true, Json::error_handler_t::replace);
         separator_ = ",\n";
     }
 

@@ -44,11 +44,12 @@ std::vector<int> lanes_apart(const Intervals& in_order) {
 }
 
 std::vector<int> lanes_nested(const Intervals& in_order) {
-    std::vector<std::vector<int64_t>> open;  // per lane, the ends of what is open, innermost last
+    constexpr std::size_t kMostLanes = 1000;  // what a damaged file needs beyond them shares the last
+    std::vector<std::vector<int64_t>> open;   // per lane, the ends of what is open, innermost last
     std::vector<int> lanes;
     for (const Interval& i : in_order) {
         std::size_t lane = 0;
-        for (; lane < open.size(); ++lane) {
+        for (; lane < open.size() && lane + 1 < kMostLanes; ++lane) {
             std::vector<int64_t>& ends = open[lane];
             while (!ends.empty() && ends.back() <= i.begin) ends.pop_back();
             if (ends.empty() || i.end <= ends.back()) break;
@@ -66,11 +67,12 @@ std::vector<Tick> axis_ticks(int64_t span_ns, int at_most, int64_t from_ns) {
     // The unit of the whole axis is the largest that its end holds at least once.
     constexpr std::pair<int64_t, const char*> kUnits[] = {
         {1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "µs"}, {1, "ns"}};
-    const auto& [unit_ns, unit] = *std::find_if(std::begin(kUnits), std::end(kUnits) - 1,
-                                                [&](auto u) { return from_ns + span_ns >= u.first; });
+    const auto& unit = *std::find_if(std::begin(kUnits), std::end(kUnits) - 1,
+                                     [&](auto u) { return from_ns + span_ns >= u.first; });
     const auto label = [&](int64_t ns) {
         if (ns == 0) return std::string("0");
-        return fmt::format("{:.12g} {}", static_cast<double>(ns) / static_cast<double>(unit_ns), unit);
+        return fmt::format("{:.12g} {}", static_cast<double>(ns) / static_cast<double>(unit.first),
+                           unit.second);
     };
     std::vector<Tick> ticks;
     for (int64_t i = (from_ns + step - 1) / step; i <= (from_ns + span_ns) / step; ++i)

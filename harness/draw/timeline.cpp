@@ -57,7 +57,10 @@ class View {
         window = part_of(whole, options);
         origin_ns = whole.begin;
         several_processes_ = has_several_processes(shown());
-        for (const std::string& name : shown().names) names_.push_back(printable(name));
+        for (const std::string& name : shown().names) {
+            const std::string shown = printable(name);
+            names_.push_back(shown.empty() ? "(no name)" : shown);
+        }
         copy_of_.resize(shown().api_calls.size());
         for (const Copy& copy : shown().copies) {
             if (copy.call < 0) continue;
@@ -310,6 +313,12 @@ std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, 
         timeline.options = view.options;
         add_host_rows(timeline, view, long_calls);
         add_gpu_rows(timeline, view);
+        constexpr std::size_t kMostRows = 200;
+        if (const std::size_t rows = timeline.rows.size(); rows > kMostRows) {
+            timeline.rows.resize(kMostRows);
+            const std::string more = fmt::format("and {} more rows", rows - kMostRows);
+            timeline.rows.push_back({more, more, 1, {}});
+        }
     }
     paint_kernels(timelines);
     return timelines;

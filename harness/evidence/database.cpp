@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <new>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 
 namespace lab {
@@ -14,6 +15,10 @@ namespace {
 constexpr const char* kNoSqlite =
     "{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that `nsys export --type sqlite` makes of "
     "it.";
+/// Steps that a statement may take; it takes several for each row that it looks at. Reading an honest export
+/// takes one for 4 bytes, and the base is for questions that join small tables.
+constexpr int64_t kMostSteps = 300'000'000, kMostStepsPerByte = 20;
+constexpr int kStepsAtOnce = 1000;
 constexpr const char* kInMemory = ":memory:";  ///< a database without a file
 
 /// What SQLite says about a file, as one sentence.
@@ -27,22 +32,19 @@ constexpr const char* kInMemory = ":memory:";  ///< a database without a file
         case SQLITE_IOERR:
             throw Error(fmt::format("{} is damaged or cut short ({}). Export or record it again.",
                                     path.string(), reason));
+        case SQLITE_NOMEM:
+            throw std::bad_alloc();
+        case SQLITE_INTERRUPT:
+            throw Error(fmt::format("{} takes far more work than a file of its size should. Export it again.",
+                                    path.string()));
         case SQLITE_FULL:
             throw Error(
                 fmt::format("the disk is full: {} could not be written. Free some space and try again.",
                             path.string()),
                 kFindingFailed);
         default:
-            throw Error((path.empty() || path == kInMemory ? "" : path.string() + ": ") + printable(reason));
+            throw Error((path.empty() || path == kInMemory ? "" : path.string() + ": ") + reason);
     }
-}
-
-/// Does the file begin as SQLite files do? SQLite itself takes a very short text for an empty database.
-bool has_sqlite_header(const std::filesystem::path& path) {
-    constexpr std::string_view kHeader("SQLite format 3\0", 16);
-    std::string begin(kHeader.size(), ' ');
-    std::ifstream(path, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
-    return begin == kHeader;
 }
 
 /// With this, SQLite leaves the file and its folder alone: no lock, no journal, no log.
@@ -89,6 +91,15 @@ std::string Statement::text(int column) const {
                  : "";
 }
 
+std::string Statement::name(int column) const {
+    constexpr std::size_t kMostBytes = 1000;
+    std::string name = text(column);
+    if (name.size() <= kMostBytes) return name;
+    std::size_t end = kMostBytes;
+    while (end > kMostBytes - 4 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
+    return name.substr(0, end) + "…";
+}
+
 Value Statement::value(int column) const {
     switch (sqlite3_column_type(handle_.get(), column)) {
         case SQLITE_NULL:
@@ -119,15 +130,17 @@ Database::Database(std::filesystem::path path, int flags, const char* query)
 }
 
 Database Database::open_untrusted(const std::filesystem::path& path) {
-    std::error_code problem;
-    if (!std::filesystem::exists(path, problem))
-        throw Error(fmt::format("there is no file {}", path.string()));
-    if (!std::filesystem::is_regular_file(path, problem))
-        throw Error(fmt::format("{} is not a file", path.string()));
-    if (std::filesystem::file_size(path, problem) == 0)
-        throw Error(fmt::format("{} is empty. Export or record it again.", path.string()));
-    if (!has_sqlite_header(path)) throw Error(fmt::format(kNoSqlite, path.string()));
+    constexpr std::string_view kHeader("SQLite format 3\0", 16);
+    const std::string header = read_start(path, kHeader.size());
+    if (header.empty()) throw Error(fmt::format("{} is empty. Export or record it again.", path.string()));
+    // SQLite itself takes a very short text for an empty database.
+    if (header != kHeader) throw Error(fmt::format(kNoSqlite, path.string()));
     Database database(path, SQLITE_OPEN_READONLY, kImmutable);
+    std::error_code problem;
+    const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, problem));
+    database.most_ = (kMostSteps + bytes * kMostStepsPerByte) / kStepsAtOnce;
+    const auto count_down = [](void* left) { return --*static_cast<int64_t*>(left) < 0 ? 1 : 0; };
+    sqlite3_progress_handler(database.handle(), kStepsAtOnce, count_down, database.left_.get());
     distrust_schemas(database.handle());
     sqlite3_limit(database.handle(), SQLITE_LIMIT_ATTACHED, 0);
     database.execute("PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;");
@@ -135,7 +148,7 @@ Database Database::open_untrusted(const std::filesystem::path& path) {
     // SQLite itself takes the missing end of a last page for zeros.
     Statement whole =
         database.prepare("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-    if (whole.next() && static_cast<int64_t>(std::filesystem::file_size(path, problem)) < whole.integer(0))
+    if (whole.next() && bytes < whole.integer(0))
         throw Error(fmt::format("{} is cut short. Export or record it again.", path.string()));
     return database;
 }
@@ -156,6 +169,7 @@ void Database::attach_untrusted(const std::filesystem::path& path) const {
 
 Statement Database::prepare(std::string_view sql) const {
     sqlite3_stmt* raw = nullptr;
+    *left_ = most_;
     if (sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr) != SQLITE_OK)
         fail(handle(), path_);
     if (!raw) throw Error("there is no SQL statement to run");
@@ -163,14 +177,19 @@ Statement Database::prepare(std::string_view sql) const {
 }
 
 void Database::execute(const std::string& sql) const {
+    *left_ = most_;
     if (sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(handle(), path_);
 }
 
 bool Database::has_table(const std::string& name, const std::string& schema) const {
     Statement row = prepare(fmt::format(
-        "SELECT 1 FROM {}.sqlite_schema WHERE type = 'table' AND name = ?1 AND sql LIKE 'CREATE TABLE%'",
+        "SELECT (SELECT COUNT(*) FROM pragma_table_xinfo(?1, ?2) WHERE hidden <> 0) FROM {}.sqlite_schema "
+        "WHERE type = 'table' AND name = ?1 AND sql LIKE 'CREATE TABLE%'",
         schema));
-    return row.bind(1, name).next();
+    if (!row.bind(1, name).bind(2, schema).next()) return false;
+    if (row.integer(0) == 0) return true;
+    throw Error(fmt::format("{}: table {} has computed columns; nsys makes none. Export the report again.",
+                            path_.string(), name));
 }
 
 std::vector<std::string> Database::columns_of(const std::string& table, const std::string& schema) const {

@@ -30,6 +30,10 @@ class Statement {
     [[nodiscard]] int64_t integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
     [[nodiscard]] double number(int column) const { return sqlite3_column_double(handle_.get(), column); }
     [[nodiscard]] std::string text(int column) const;
+
+    /// A text that is held or shown many times, such as the name of a kernel: its first 1000 bytes.
+    [[nodiscard]] std::string name(int column) const;
+
     [[nodiscard]] Value value(int column) const;
 
     /// Sets a parameter, for as long as no other value is bound to it. A text that is too long is an Error.
@@ -57,7 +61,8 @@ class Statement {
 class Database {
   public:
     /// Opens a file that need not be trusted: read-only, its schema untrusted, its views and triggers off,
-    /// no extension, no attached file. An Error says whether it is missing, damaged or no SQLite file.
+    /// no extension, no attached file. An Error says whether it is missing, damaged or no SQLite file; or,
+    /// from a statement, that it takes far more work than a file of its size should.
     [[nodiscard]] static Database open_untrusted(const std::filesystem::path& path);
 
     /// A new, empty file to write evidence into; it must not exist.
@@ -72,7 +77,8 @@ class Database {
     /// Runs all statements of `sql`, and drops their rows.
     void execute(const std::string& sql) const;
 
-    /// Is there a plain table of this name? A view or virtual table that poses as one does not count.
+    /// Is there a plain table of this name? A view or virtual table that poses as one does not count. One
+    /// with computed columns, whose values may be larger than the file, is an Error.
     [[nodiscard]] bool has_table(const std::string& name, const std::string& schema = "main") const;
 
     /// Names of the table's columns, without computed ones.
@@ -87,6 +93,9 @@ class Database {
     Database(std::filesystem::path path, int flags, const char* query);
 
     std::filesystem::path path_;
+    int64_t most_ = INT64_MAX;  ///< thousands of steps that a statement may take
+    std::unique_ptr<int64_t> left_ =
+        std::make_unique<int64_t>(most_);  ///< of these; SQLite keeps its address
     std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;
 };
 

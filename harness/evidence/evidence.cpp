@@ -22,7 +22,7 @@ std::string source_label(const Provenance& provenance, bool live) {
         if (!value(key).empty()) parts.push_back(name + value(key));
     if (!value("date").empty()) parts.push_back(value("date").substr(0, 10));
     const char* const stale = value("stale").empty() ? "" : " · stale: the program has changed since";
-    return printable((live ? "live · " : "recorded · ") + join(parts, ", ") + stale);
+    return shorten(printable((live ? "live · " : "recorded · ") + join(parts, ", ")), 300) + stale;
 }
 
 Evidence Evidence::open(const fs::path& path) {

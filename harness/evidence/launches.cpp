@@ -23,10 +23,6 @@ int64_t first_call_from(const std::vector<ApiCall>& calls, int64_t at_ns) {
     return first - calls.begin();
 }
 
-bool is_on_thread_of(const ApiCall& call, const Range& range) {
-    return call.process == range.process && (range.crosses_threads || call.thread == range.thread);
-}
-
 }  // namespace
 
 GraphAttribution::GraphAttribution(const Database& database) {
@@ -63,10 +59,11 @@ int64_t GraphAttribution::launch_of(int64_t process, int64_t start_ns) const {
     auto at = std::lower_bound(launches.begin(), launches.end(), start_ns,
                                [](const Launch& l, int64_t before) { return l.start_ns < before; });
     int64_t found = 0;
-    while (at != launches.begin() && std::prev(at)->latest_end_ns > done_ns) {
+    constexpr int kMostLookedAt = 1000;  // a damaged file may have all of them on their way for ever
+    for (int looked_at = 0; at != launches.begin() && std::prev(at)->latest_end_ns > done_ns; ++looked_at) {
         --at;
-        if (at->end_ns <= done_ns) continue;
-        if (found) return 0;
+        if (at->end_ns <= done_ns && looked_at < kMostLookedAt) continue;
+        if (found || looked_at == kMostLookedAt) return 0;
         found = at->correlation;
     }
     return found;
@@ -103,13 +100,21 @@ Launches::Launches(const Trace& trace) : trace_(trace) {
                      [](const Launched& a, const Launched& b) { return a.call < b.call; });
 }
 
+bool Launches::is_in(const ApiCall& call, const Range& range) const {
+    constexpr int64_t kMostSteps = 1'000'000'000;  // a program's ranges are a few deep
+    if (++steps_ > kMostSteps)
+        throw Error(
+            "the NVTX ranges of this capture overlap too often to find their work in reasonable time");
+    return call.process == range.process && (range.crosses_threads || call.thread == range.thread);
+}
+
 template <class Visit>
 void Launches::for_each_call_in(const Range& range, const Visit& visit) const {
     const auto calls = std::ssize(trace_.api_calls);
     for (int64_t i = first_call_from(trace_.api_calls, range.start_ns); i < calls; ++i) {
         const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(i)];
         if (call.start_ns >= range.end_ns) return;
-        if (is_on_thread_of(call, range)) visit(i);
+        if (is_in(call, range)) visit(i);
     }
 }
 
@@ -121,7 +126,7 @@ void Launches::for_each_in(const Range& range, const Visit& visit) const {
     for (; at != launched_.end(); ++at) {
         const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(at->call)];
         if (call.start_ns >= range.end_ns) return;
-        if (is_on_thread_of(call, range)) visit(*at);
+        if (is_in(call, range)) visit(*at);
     }
 }
 

@@ -100,8 +100,12 @@ class Launches {
     template <class Visit>
     void for_each_call_in(const Range& range, const Visit& visit) const;
 
+    /// Was it made on the range's thread? Counts how often it is asked.
+    [[nodiscard]] bool is_in(const ApiCall& call, const Range& range) const;
+
     const Trace& trace_;
     std::vector<Launched> launched_;  ///< by call
+    mutable int64_t steps_ = 0;
 };
 
 /// Was an NVTX range of this name captured?

@@ -82,7 +82,7 @@ namespace {
 /// What is looked up for many rows is a table: there are far fewer names and domains than calls and ranges.
 constexpr const char* kViews = R"(
 CREATE TEMP TABLE call_names (id INTEGER PRIMARY KEY, name TEXT);
-INSERT INTO call_names
+INSERT OR IGNORE INTO call_names
 SELECT id, CASE WHEN v GLOB '*_ptsz' OR v GLOB '*_ptds' THEN substr(v, 1, length(v) - 5) ELSE v END
 FROM (SELECT id, CASE WHEN value GLOB '*_v[0-9]*' AND rtrim(value, '0123456789') GLOB '*_v'
                       THEN substr(value, 1, length(rtrim(value, '0123456789')) - 2) ELSE value END AS v
@@ -148,10 +148,13 @@ SELECT start, end, end - start AS duration, globalTid & ~0xFFFFFF AS process, gl
        returnValue AS result
 FROM CUPTI_ACTIVITY_KIND_RUNTIME t;
 
+CREATE TEMP TABLE event_types (id PRIMARY KEY, name TEXT);
+INSERT OR IGNORE INTO event_types SELECT id, name FROM ENUM_NSYS_EVENT_TYPE WHERE name LIKE 'Nvtx%';
+
 CREATE TEMP VIEW all_nvtx AS
 SELECT t.rowid AS id, start, end, globalTid & ~0xFFFFFF AS process, globalTid AS thread, domainId,
        COALESCE(text, (SELECT value FROM StringIds s WHERE s.id = t.textId)) AS name,
-       (SELECT name FROM ENUM_NSYS_EVENT_TYPE e WHERE e.id = t.eventType) AS type
+       (SELECT name FROM event_types e WHERE e.id = t.eventType) AS type
 FROM NVTX_EVENTS t;
 
 CREATE TEMP TABLE domains (process, id, name, PRIMARY KEY (process, id));
@@ -209,7 +212,7 @@ void check_is_cuda_export(const Database& database) {
         throw Error(
             fmt::format("{}: export schema {} is not known here (3.x is). Export the report with a "
                         "current nsys.",
-                        path, printable(schema)));
+                        path, schema));
     const char *const kernels = export_tables()[0].name, *const calls = export_tables()[3].name;
     if (!database.has_table(kernels) && !database.has_table(calls))
         throw Error(
@@ -285,9 +288,9 @@ std::vector<std::string> capture_problems(const Database& database) {
     if (!database.prepare("SELECT 1 FROM all_kernels UNION ALL SELECT 1 FROM all_api_calls LIMIT 1").next())
         problems.push_back("the capture saw no kernel and no CUDA call");
     if (!database.has_table("DIAGNOSTIC_EVENT")) return problems;
-    Statement rows =
-        database.prepare(fmt::format("SELECT text FROM main.DIAGNOSTIC_EVENT WHERE {}", kSaysLoss));
-    while (rows.next()) problems.push_back("nsys says: " + printable(trim(rows.text(0))));
+    Statement rows = database.prepare(
+        fmt::format("SELECT DISTINCT text FROM main.DIAGNOSTIC_EVENT WHERE {} LIMIT 10", kSaysLoss));
+    while (rows.next()) problems.push_back("nsys says: " + printable(trim(rows.name(0))));
     return problems;
 }
 

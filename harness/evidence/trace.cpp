@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -28,7 +29,7 @@ class Names {
         const auto [at, is_new] = index_of_id_.try_emplace(id, 0);
         if (is_new) {
             text_.reset();
-            at->second = index_of(text_.bind(1, id).next() ? text_.text(0) : "");
+            at->second = index_of(text_.bind(1, id).next() ? text_.name(0) : "");
         }
         return at->second;
     }
@@ -140,8 +141,16 @@ void read_ranges(const Database& database, Trace& trace) {
         "SELECT start, end, process, thread, crosses_threads, name, domain, id FROM all_ranges");
     while (row.next())
         trace.ranges.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
-                                row.integer(4) != 0, row.text(5), row.text(6), row.integer(7)});
+                                row.integer(4) != 0, row.name(5), row.name(6), row.integer(7)});
     check_and_sort(trace.ranges, database, "range");
+}
+
+void check_gpus(const Database& database, const Trace& trace) {
+    constexpr std::size_t kMost = 256;  // a node has 16; some is counted for each GPU and each range
+    std::set<int64_t> devices;
+    for (const Kernel& kernel : trace.kernels) devices.insert(kernel.device);
+    for (const Copy& copy : trace.copies) devices.insert(copy.device);
+    if (devices.size() > kMost) fail_as_damaged(database, fmt::format("it has {} GPUs", devices.size()));
 }
 
 }  // namespace
@@ -165,10 +174,11 @@ Trace read_trace(const Database& database) {
     read_kernels(database, trace);
     read_copies(database, trace);
     read_ranges(database, trace);
+    check_gpus(database, trace);
     link_to_calls(trace);
     if (database.has_table("TARGET_INFO_GPU")) {
         Statement row = database.prepare("SELECT id, name FROM main.TARGET_INFO_GPU");
-        while (row.next()) trace.gpus.push_back({row.integer(0), row.text(1)});
+        while (row.next()) trace.gpus.push_back({row.integer(0), row.name(1)});
     }
     return trace;
 }

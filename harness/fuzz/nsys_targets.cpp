@@ -1,9 +1,14 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
+#include "draw/chrome_trace.h"
+#include "draw/timeline.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
 #include "evidence/schema.h"
@@ -24,8 +29,27 @@ void check(const Analysis& a) {
         broken_promise("the causes do not add up to the idle time");
 }
 
-/// All that `lab analyze` and a finding do with a file.
-void ask(const fs::path& path) {
+/// All that `lab timeline` draws of a trace.
+void draw(const Trace& trace, const std::optional<std::string>& range) {
+    TimelineOptions options{"title", "label", range, true};
+    const Timeline whole = build_timeline(trace, options);
+    options.from_ns = whole.span_ns() / 4, options.to_ns = whole.span_ns() / 2;
+    std::vector<Timeline> timelines{whole};
+    if (options.from_ns < options.to_ns) timelines.push_back(build_timeline(trace, options));
+    if (const std::string svg = timeline_svg(timelines); printable_lines(svg) != svg)
+        broken_promise("a picture holds characters that are not safe to print");
+    for (const Timeline& timeline : timelines)
+        for (const int columns : {1, 20, 100})
+            if (const std::string text = timeline_terminal(timeline, columns, false);
+                printable_lines(text) != text)
+                broken_promise("a picture in text holds characters that are not safe to print");
+    std::ostringstream json;
+    write_chrome_trace(trace, json);
+    if (!nlohmann::json::accept(json.view())) broken_promise("a Chrome trace that is no JSON");
+}
+
+/// All that `lab analyze` and a finding do with a file, and pictures of it where `drawn`.
+void ask(const fs::path& path, bool drawn) {
     const Evidence evidence = Evidence::open(path);
     (void)evidence.exit_code();
     (void)evidence.captured_nothing();
@@ -35,9 +59,11 @@ void ask(const fs::path& path) {
     const Trace& trace = evidence.trace();
     check(analyse(trace));
     (void)range_use(trace, std::nullopt);
+    if (drawn) draw(trace, std::nullopt);
     if (!trace.ranges.empty()) {
         check(analyse(trace, trace.ranges.front().name));
         (void)range_use(trace, trace.ranges.back().name);
+        if (drawn) draw(trace, trace.ranges.back().name);
     }
     const auto ask_views = [&] {
         for (const char* view :
@@ -60,7 +86,7 @@ void copy_and_ask(const fs::path& made, const fs::path& copy) {
     run.provenance = {{"gpu", "none"}};
     fs::remove(copy);
     write_evidence(run, copy);
-    ask(copy);
+    ask(copy, false);
 }
 
 /// In memory where that can be: a fuzzer makes a thousand files a second.
@@ -74,12 +100,14 @@ const fs::path& folder() {
     return scratch.path;
 }
 
-void ask_as_export(const fs::path& file, bool copied) {
+/// A picture takes several times as long as the rest, and a copy too: the last byte says what is done.
+void ask_as_export(const fs::path& file, std::string_view bytes) {
+    const int choice = bytes.empty() ? 0 : bytes.back() % 16;
     try {
-        if (copied)
+        if (choice == 1)
             copy_and_ask(file, folder() / "copy.sqlite");
         else
-            ask(file);
+            ask(file, choice % 4 == 2);
     } catch (const Error&) {
     }
 }
@@ -89,14 +117,14 @@ void ask_as_export(const fs::path& file, bool copied) {
 void nsys_file(std::string_view bytes) {
     const fs::path file = folder() / "file.sqlite";
     std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
-    ask_as_export(file, !bytes.empty() && bytes.back() % 16 == 1);
+    ask_as_export(file, bytes);
 }
 
 void nsys_tables(std::string_view bytes) {
     const fs::path file = folder() / "made.sqlite";
     fs::remove(file);
     make_database(bytes, file);
-    ask_as_export(file, !bytes.empty() && bytes.back() % 16 == 1);
+    ask_as_export(file, bytes);
 }
 
 }  // namespace lab::fuzz

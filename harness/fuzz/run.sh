@@ -9,7 +9,7 @@ cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 build=${1:?usage: run.sh BUILD SECONDS [TARGET ...]} seconds=${2:?usage: run.sh BUILD SECONDS [TARGET ...]}
 shift 2
 targets=("$@")
-if ((${#targets[@]} == 0)); then targets=(nsys_file nsys_tables ncu_csv sanitizer_output); fi
+if ((${#targets[@]} == 0)); then targets=(nsys_file nsys_tables ncu_csv sanitizer_output learner_report); fi
 
 run_one() { # target
     local target=$1 longest=8192 found=$build/fuzz/$1 broken=$build/fuzz/$1-broken log=$build/fuzz/$1.log

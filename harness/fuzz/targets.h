@@ -10,7 +10,7 @@
 namespace lab::fuzz {
 
 /// The bytes of an SQLite file that poses as an export of nsys or as evidence: opened, its views asked, its
-/// trace read, analysed and copied.
+/// trace read, analysed, drawn and copied.
 void nsys_file(std::string_view bytes);
 
 /// The same with a database that is well formed, and whose tables hold what the bytes say: reaches deeper.
@@ -21,6 +21,9 @@ void ncu_csv(std::string_view bytes);
 
 /// What compute-sanitizer printed.
 void sanitizer_output(std::string_view bytes);
+
+/// What a learner handed in, as a class in text and as CSV.
+void learner_report(std::string_view bytes);
 
 /// Makes a database whose tables are those of an nsys export, which must not exist, from any bytes. Equal
 /// bytes make equal databases. What the bytes say, in this order: the tables and columns that are there, then
@@ -36,7 +39,8 @@ struct Target {
 inline constexpr Target kTargets[] = {{"nsys_file", nsys_file},
                                       {"nsys_tables", nsys_tables},
                                       {"ncu_csv", ncu_csv},
-                                      {"sanitizer_output", sanitizer_output}};
+                                      {"sanitizer_output", sanitizer_output},
+                                      {"learner_report", learner_report}};
 
 /// Says that a reader accepted an input and then broke a promise of its own. It is no Error, so that
 /// libFuzzer and the tests both see it.

@@ -2,7 +2,9 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "fuzz/targets.h"
+#include "lab/handed_in.h"
 #include "tools/ncu_csv.h"
 #include "tools/sanitizer_report.h"
 
@@ -30,6 +32,16 @@ void sanitizer_output(std::string_view bytes) {
             if (report.kind.empty() || (report.severity != "error" && report.severity != "warning"))
                 broken_promise("a report without kind or severity");
         }
+    } catch (const Error&) {
+    }
+}
+
+void learner_report(std::string_view bytes) {
+    try {
+        const std::vector<Learner> learners{read_report("file.json", std::string(bytes))};
+        for (const std::string& text : {class_table(learners), class_csv(learners)})
+            if (printable_lines(text) != text)
+                broken_promise("a class holds characters that are not safe to print");
     } catch (const Error&) {
     }
 }

@@ -173,7 +173,7 @@ void print_streams(const Analysis& a) {
 void print_ranges(const std::vector<RangeUse>& ranges) {
     Table table = table_of({"NVTX range", "domain", "count", "on the host", "on the GPU"}, 2);
     for (const RangeUse& r : shown(ranges))
-        table.add({shorten(printable(r.name), 48), printable(r.domain), std::to_string(r.count),
+        table.add({shorten(printable(r.name), 48), shorten(printable(r.domain), 48), std::to_string(r.count),
                    time_text(r.host_ns), time_text(r.gpu_ns)});
     print_table(table, ranges.size());
 }
@@ -181,14 +181,14 @@ void print_ranges(const std::vector<RangeUse>& ranges) {
 void print_api(const Analysis& a) {
     Table table = table_of({"CUDA call", "calls", "failed", "total", "longest"}, 1);
     for (const ApiUse& u : shown(a.api))
-        table.add({printable(u.name), std::to_string(u.count), std::to_string(u.failed),
+        table.add({shorten(printable(u.name), 48), std::to_string(u.count), std::to_string(u.failed),
                    time_text(u.total_ns), time_text(u.max_ns)});
     print_table(table, a.api.size());
     std::size_t failures = 0;
     for (const ApiUse& u : a.api)
         for (const auto& [result, count] : u.failures)
             if (++failures <= kShownRows)
-                fmt::print("  {} returned {} {}\n", printable(u.name), result,
+                fmt::print("  {} returned {} {}\n", shorten(printable(u.name), 48), result,
                            count == 1 ? "once" : fmt::format("in {} calls", count));
     print_more(failures);
 }
@@ -268,7 +268,7 @@ int analyze(const std::string& file, const std::string& range_name, bool json) {
         print_json(as_json(evidence, range));
         return kFine;
     }
-    fmt::print("{}{}\n", bold(file), range ? fmt::format(", range '{}'", printable(*range)) : "");
+    fmt::print("{}{}\n", bold(printable(file)), range ? fmt::format(", range '{}'", printable(*range)) : "");
     if (!report.label.empty()) fmt::print("{}\n", report.label);
     if (evidence.has_trace())
         print_time(evidence, range);

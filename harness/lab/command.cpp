@@ -1,14 +1,18 @@
 // The command line of lab, over CLI11. CLI11 takes long to compile, so no other file includes it.
 #include "lab/command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -85,12 +89,13 @@ void Subcommand::exclude(const std::string& option, const std::string& other) {
 
 void announce_to_terminal(const std::string& line) {
     const std::string shown = line.rfind("# ", 0) == 0 ? line : "$ " + with_short_paths(line);
-    std::fprintf(stderr, "%s\n", dim(shown).c_str());
+    say(shown, "2");
 }
 
 void print_json(const nlohmann::ordered_json& json) {
     // All but ASCII is escaped, so that no control character of a name reaches a terminal.
-    std::puts(json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace).c_str());
+    if (std::puts(json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace).c_str()) < 0)
+        throw std::system_error(errno, std::generic_category());
 }
 
 namespace {
@@ -137,14 +142,22 @@ void parse(CLI::App& app, std::vector<std::string> words) {
 }
 
 /// Output that is lost, to a full disk for one, must not look like success.
-int cannot_write() {
-    fmt::print(stderr, "lab: the output could not be written: {}\n", std::strerror(errno));
+int cannot_write(int reason) {
+    say(fmt::format("lab: the output could not be written: {}", std::strerror(reason)));
     return kFindingFailed;
+}
+
+/// The next file that is opened would get the number of a stream that is closed, and what is printed into it.
+void keep_numbers_of_streams() {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    ::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error with a sentence
 }
 
 }  // namespace
 
 int run_lab(int argc, char** argv) {
+    keep_numbers_of_streams();
     CLI::App app{"A hands-on course in CUDA's developer tools.", "./lab"};
     app.require_subcommand(1);
     app.footer("./lab help COMMAND explains one of them.");
@@ -159,24 +172,30 @@ int run_lab(int argc, char** argv) {
         if (problem.get_exit_code() == 0) return app.exit(problem);  // --help
         const auto commands = app.get_subcommands();
         const bool missing = dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr;
-        fmt::print(stderr, "{}. ./lab {}--help lists the options.{}\n", problem.what(),
-                   commands.empty() ? "" : commands[0]->get_name() + " ",
-                   missing ? " ./lab list names chapters and exercises." : "");
+        say(fmt::format("{}. ./lab {}--help lists the options.{}", problem.what(),
+                        commands.empty() ? "" : commands[0]->get_name() + " ",
+                        missing ? " ./lab list names chapters and exercises." : ""));
         return kBadInput;
     } catch (const Error& problem) {
-        fmt::print(stderr, "lab: {}\n", problem.what());
+        say(fmt::format("lab: {}", problem.what()));
         return problem.exit_code;
+    } catch (const std::bad_alloc&) {  // no memory for a longer sentence either
+        std::fputs("lab: there is not enough memory for this file\n", stderr);
+        return kFindingFailed;
+    } catch (const std::filesystem::filesystem_error& problem) {
+        say(fmt::format("lab: cannot use {}: {}", problem.path1().string(), problem.code().message()));
+        return kBadInput;
     } catch (const std::system_error& problem) {
-        if (std::ferror(stdout)) return cannot_write();
-        fmt::print(stderr, "lab: {}\n", problem.what());
+        if (std::ferror(stdout)) return cannot_write(problem.code().value());
+        say(fmt::format("lab: {}", problem.what()));
         return kFindingFailed;
     } catch (const std::exception& problem) {
-        fmt::print(stderr,
-                   "lab: {}. This is a mistake in lab itself; please report it with the command you gave.\n",
-                   problem.what());
+        say(fmt::format(
+            "lab: {}. This is a mistake in lab itself; please report it with the command you gave.",
+            problem.what()));
         return kFindingFailed;
     }
-    if (std::fflush(stdout) != 0) return cannot_write();
+    if (std::fflush(stdout) != 0) return cannot_write(errno);
     return session.exit_code;
 }
 

@@ -45,7 +45,9 @@ std::string recorded_of(const Course& course, const Program& program) {
 ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace) {
     fs::path path = file;
     auto scratch = std::make_unique<TemporaryFolder>();
-    if (!fs::exists(path)) throw Error(fmt::format("there is no file {}{}", file, meant_by(file)));
+    std::error_code unseen;
+    if (!fs::exists(path, unseen) && !unseen)
+        throw Error(fmt::format("there is no file {}{}", file, meant_by(file)));
     if (path.extension() == ".ncu-rep")
         throw Error(
             fmt::format("{} is a report of ncu: ncu-ui opens it, and `ncu --import {} --page details` "
@@ -61,6 +63,11 @@ ReportFile open_report(const std::string& file, const Announce& announce, bool n
                         kNothingCouldRun);
         path = export_report(path, scratch->path() / "report.sqlite", announce);
     }
+    if (fs::file_size(path.string() + "-wal", unseen) > 0 && !unseen)
+        announce(
+            fmt::format("# {}-wal holds changes that no checkpoint has written into the file: they are "
+                        "left out",
+                        path.string()));
     ReportFile report{std::move(scratch), Evidence::open(path), ""};
     const Evidence& evidence = report.evidence;
     if (!evidence.provenance().empty()) {

@@ -47,22 +47,31 @@ std::string title_of(const TimelineRequest& request, const std::optional<int64_t
                        to_ns ? " to " + in_words(*to_ns) : " on");
 }
 
+/// Writes a picture, and says where it is unless that is a device or a pipe.
+void write_output(const std::string& file, std::string_view contents, const char* what_to_do) {
+    if (write_file(file, contents)) fmt::print("{}{}\n", printable(file), what_to_do);
+}
+
+/// No picture takes the place of the report, or of the other picture.
+void check_outputs(const TimelineRequest& of) {
+    for (const auto& [a, b] : {std::pair(of.svg, of.file), {of.chrome, of.file}, {of.svg, of.chrome}})
+        if (!a.empty() && !b.empty() && is_same_file(a, b))
+            throw Error(fmt::format("{} and {} are one file: give another name to write to", a, b));
+}
+
 int timeline(const TimelineRequest& request) {
+    check_outputs(request);
     const auto from_ns = parse_time("--from", request.from), to_ns = parse_time("--to", request.to);
     const ReportFile report = open_report(request.file, announce_to_terminal, true);
     const Evidence& evidence = report.evidence;
     const auto range = request.range.empty() ? std::nullopt : std::optional(request.range);
     const Timeline picture = build_timeline(
         evidence.trace(), {title_of(request, from_ns, to_ns), report.label, range, true, from_ns, to_ns});
-    if (!request.svg.empty()) {
-        write_file(request.svg, timeline_svg({picture}));
-        fmt::print("{}\n", request.svg);
-    }
+    if (!request.svg.empty()) write_output(request.svg, timeline_svg({picture}), "");
     if (!request.chrome.empty()) {
         std::ostringstream json;
         write_chrome_trace(range ? select_range(evidence.trace(), *range).trace : evidence.trace(), json);
-        write_file(request.chrome, json.view());
-        fmt::print("{}  (open it in ui.perfetto.dev or chrome://tracing)\n", request.chrome);
+        write_output(request.chrome, json.view(), "  (open it in ui.perfetto.dev or chrome://tracing)");
     }
     if (request.svg.empty() && request.chrome.empty())
         fmt::print("{}", timeline_terminal(picture, terminal_columns(), terminal_has_colour()));

@@ -75,7 +75,7 @@ TEST_CASE("what is no export is refused with the reason") {
     const fs::path path = folder.path() / "file";
     CHECK_THROWS_WITH_AS((void)Database::open_untrusted(path), doctest::Contains("there is no file"), Error);
     CHECK_FALSE(fs::exists(path));
-    CHECK_THROWS_WITH_AS((void)Database::open_untrusted(folder.path()), doctest::Contains("is not a file"),
+    CHECK_THROWS_WITH_AS((void)Database::open_untrusted(folder.path()), doctest::Contains("Is a directory"),
                          Error);
     CHECK_THROWS_AS((void)Database::open_untrusted(std::string(300, 'x')), Error);
     CHECK_THROWS_AS((void)Database::open_untrusted("/dev/null"), Error);
@@ -129,6 +129,28 @@ TEST_CASE("only a plain table is a table, and a view of the file cannot be asked
         CHECK_FALSE(database.has_table(name));
     }
     CHECK_THROWS_AS((void)database.prepare("SELECT COUNT(*) FROM posing"), Error);
+}
+
+TEST_CASE("a file cannot make lab compute more than its size allows") {
+    const Stranger file(std::string(kTable) + "CREATE TABLE c (a, b AS (hex(zeroblob(33000000))));");
+    const Database database = file.open();
+    CHECK_THROWS_WITH_AS((void)database.has_table("c"), doctest::Contains("computed columns"), Error);
+    CHECK_THROWS_WITH_AS(database.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+                                          "SELECT COUNT(*) FROM n"),
+                         doctest::Contains("far more work"), Error);
+    CHECK(database.has_table("t"));  // each statement has a budget of its own
+}
+
+TEST_CASE("a name is cut where a character ends") {
+    const Stranger file("CREATE TABLE t (a); INSERT INTO t VALUES ('" + std::string(999, 'x') +
+                        "µµ'), ('µ')");
+    const Database database = file.open();
+    Statement row = database.prepare("SELECT a FROM t");
+    REQUIRE(row.next());
+    CHECK(row.name(0) == std::string(999, 'x') + "…");
+    CHECK(row.text(0).size() == 1003);
+    REQUIRE(row.next());
+    CHECK(row.name(0) == "µ");
 }
 
 TEST_CASE("a real export that is cut short is refused") {

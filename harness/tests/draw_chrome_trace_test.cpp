@@ -104,3 +104,19 @@ TEST_CASE("Any bytes in names give valid JSON") {
     (void)only(events, "quote\" back\\slash\x01\n");
     (void)only(events, "broken \xef\xbf\xbd\xef\xbf\xbd(");
 }
+
+TEST_CASE("A trace for which there is no memory is an error, not half a file") {
+    struct Full : std::streambuf {
+        int_type overflow(int_type) override { throw std::bad_alloc(); }
+    } full;
+    std::ostream out(&full);
+    CHECK_THROWS_AS(write_chrome_trace(sample(), out), std::bad_alloc);
+}
+
+TEST_CASE("A name cannot steer the terminal that the trace is written to") {
+    Trace trace = sample();
+    trace.names.back() = "\u009b31m\u202e";
+    std::ostringstream out;
+    write_chrome_trace(trace, out);
+    for (const char c : out.str()) CHECK((c == '\n' || (c >= ' ' && c <= '~')));
+}

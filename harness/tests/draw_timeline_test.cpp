@@ -272,6 +272,26 @@ TEST_CASE("Copies say what they moved and how fast; sets and copies on the devic
     CHECK(timeline_of(trace).rows.size() == 1);
 }
 
+TEST_CASE("A picture of very many streams ends with how many more there are") {
+    Trace trace;
+    for (int stream = 0; stream < 300; ++stream) add_kernel(trace, "k", stream, stream + 1, stream);
+    const Timeline timeline = timeline_of(trace);
+    CHECK(timeline.rows.size() == 201);
+    CHECK(timeline.rows.back().name == "and 100 more rows");
+    CHECK(timeline_terminal(timeline, 80, false).find("and 100 more rows") != std::string::npos);
+    CHECK(xml_problem(timeline_svg({timeline})).empty());
+}
+
+TEST_CASE("Kernels without name and duration are drawn") {
+    Trace trace;
+    add_kernel(trace, "", 5, 5, 7);
+    add_kernel(trace, "\x1b", 6, 6, 7);
+    const Timeline timeline = timeline_of(trace);
+    CHECK(timeline.rows.at(0).boxes.at(0).name == "(no name)");
+    CHECK(timeline_svg({timeline}).find("(no name)") != std::string::npos);
+    CHECK(timeline_terminal(timeline, 80, true).find("(no name)") != std::string::npos);
+}
+
 TEST_CASE("Streams of several GPUs are told apart, and threads are named by the numbers that nsys packs") {
     Trace trace;
     add_kernel(trace, "k", 0, 10, 7);

@@ -1,8 +1,10 @@
 #include "core/files.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,9 +37,61 @@ TEST_CASE("a file reads back as it was written, in folders made on the way") {
 
 TEST_CASE("reading what is no file names the path and the reason") {
     const TemporaryFolder folder;
-    CHECK_THROWS_WITH_AS((void)read_file(folder.path() / "none"), doctest::Contains("none: No such file"),
-                         Error);
-    CHECK_THROWS_WITH_AS((void)read_file(folder.path()), doctest::Contains("Is a directory"), Error);
+    const auto refused = [&](const fs::path& path, const char* why) {
+        CHECK_THROWS_WITH_AS((void)read_file(path, 9), doctest::Contains(why), Error);
+    };
+    refused(folder.path() / "none", "there is no file");
+    refused(folder.path(), "Is a directory");
+    refused("/dev/zero", "a device or a pipe");
+    const fs::path pipe = folder.path() / "pipe", loop = folder.path() / "loop";
+    ::mkfifo(pipe.c_str(), 0600);
+    refused(pipe, "a device or a pipe");
+    fs::create_symlink(loop, loop);
+    refused(loop, "Too many levels of symbolic links");
+    write_file(folder.path() / "large", "ten bytes.");
+    refused(folder.path() / "large", "has more than 9 B");
+    CHECK(read_start(folder.path() / "large", 3) == "ten");
+}
+
+TEST_CASE("what is written to stays what it is: a link, a mode, a device, a pipe") {
+    const TemporaryFolder folder;
+    const fs::path file = folder.path() / "a/file", link = folder.path() / "link",
+                   pipe = folder.path() / "pipe";
+    write_file(file, "old");
+    fs::permissions(file, fs::perms(0640));
+    fs::create_symlink("a/file", link);
+    CHECK(write_file(link, "new"));
+    CHECK(fs::is_symlink(link));
+    CHECK(read_file(file) == "new");
+    CHECK(fs::status(file).permissions() == fs::perms(0640));
+    fs::create_symlink("to/nothing", folder.path() / "dangling");
+    CHECK(write_file(folder.path() / "dangling", "x"));
+    CHECK(read_file(folder.path() / "to/nothing") == "x");
+
+    ::mkfifo(pipe.c_str(), 0600);
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+    CHECK_FALSE(write_file(pipe, "through"));
+    char got[8] = {};
+    CHECK(::read(reader, got, sizeof got) == 7);
+    CHECK(fs::is_fifo(pipe));
+    ::close(reader);
+    if (::access("/dev/full", W_OK) == 0)
+        CHECK_THROWS_WITH_AS(write_file("/dev/full", "x"), doctest::Contains("No space left"), Error);
+    CHECK(entries_in(folder.path()) == 5);
+}
+
+TEST_CASE("two names are known to be of one file, whether it is there or not") {
+    const TemporaryFolder folder;
+    const fs::path file = folder.path() / "file";
+    fs::create_symlink("file", folder.path() / "link");
+    for (int times = 0; times < 2; ++times) {
+        CHECK(is_same_file(file, folder.path() / "link"));
+        CHECK(is_same_file(file, folder.path() / "." / "file"));
+        CHECK_FALSE(is_same_file(file, folder.path() / "other"));
+        write_file(file, "");
+    }
+    fs::create_hard_link(file, folder.path() / "hard");
+    CHECK(is_same_file(file, folder.path() / "hard"));
 }
 
 TEST_CASE("a file that cannot be written is an error, and nothing is left beside it") {

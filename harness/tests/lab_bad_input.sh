@@ -91,14 +91,55 @@ bad_evidence() {
     says './lab record'
 }
 
+# Pictures replace files, and nothing else: as root, a device would be lost.
+outputs() {
+    topic='where pictures go'
+    local mine=$temporary/mine.sqlite sample=harness/tests/samples/nsys_2025.3_fixed.sqlite option
+    cp "$sample" "$mine"
+    ln -s mine.sqlite "$temporary/link"
+    for option in --svg --chrome; do
+        expect 2 timeline "$mine" "$option" "$temporary/link"
+        says 'are one file'
+        check 'the report is as it was' cmp -s "$sample" "$mine"
+    done
+    expect 2 timeline "$mine" --svg "$temporary/both" --chrome "$temporary/both"
+    says 'are one file'
+    expect 0 timeline "$mine" --svg /dev/stdout
+    check 'prints the picture, and nothing else' test "${out:0:4} ${out: -6}" = '<svg </svg>'
+    command='lab timeline --chrome to a pipe'
+    catch "$BASH" -c '"$1" timeline "$2" --chrome >(cat)' "$BASH" "$lab" "$mine"
+    exits 0
+    check 'the pipe gets the trace' contains "$out" traceEvents
+    mkfifo "$temporary/pipe"
+    expect 2 analyze "$temporary/pipe"
+    says 'a device or a pipe'
+    echo more >"$mine-wal"
+    expect 0 analyze "$mine"
+    says 'are left out'
+    mv "$mine" "$temporary/${escape}[31m.sqlite"
+    for option in analyze timeline; do
+        expect 0 "$option" "$temporary/${escape}[31m.sqlite"
+        check 'lets no escape code through' lacks "$out$err" "$escape"
+        expect 2 "$option" "$temporary/${escape}[31m.none"
+        check 'lets no escape code through' lacks "$out$err" "$escape"
+    done
+}
+
 full_disk() {
     topic='a full disk'
-    if [[ -e /dev/full ]]; then
-        command='lab list >/dev/full'
-        catch "$BASH" -c '"$1" list >/dev/full' "$BASH" "$lab"
-        exits 1
-        says 'could not be written'
-    fi
+    local to words
+    for to in '>/dev/full' '>&-'; do
+        if [[ $to == '>/dev/full' && ! -e /dev/full ]]; then continue; fi
+        for words in list 'list --json' 'report --json --name Ada' "analyze $recorded/fixed.sqlite --json"; do
+            command="lab $words $to"
+            catch "$BASH" -c "\"\$1\" $words $to" "$BASH" "$lab"
+            exits 1
+            says 'could not be written'
+        done
+    done
+    command='lab list, without any stream'
+    catch "$BASH" -c '"$1" list <&- >&- 2>&-' "$BASH" "$lab"
+    exits 1
     if ! can_mount; then
         skip 'mounting a small file system is not allowed here'
         return
@@ -119,4 +160,4 @@ full_disk() {
     check 'says why the evidence was not recorded' grep -q 'solution.sqlite.*No space left on device' <<<"$err"
 }
 
-run_parts bad_reports bad_cases bad_evidence full_disk
+run_parts bad_reports bad_cases bad_evidence outputs full_disk

@@ -45,6 +45,7 @@ class() {
     printf '%s' "${made/\"version\": 1/\"version\": 2}" >"$handed_in/newer.json"
     printf '{"version": 1}' >"$handed_in/foreign${escape}[31m.json"
     printf 'My homework.' >"$handed_in/notes.txt"
+    printf '{"x":%s1}' "$(printf '[%.0s' {1..90000})" >"$handed_in/nested.json"
     ln -s loop.json "$handed_in/loop.json"
     expect 0 class "$handed_in"
     check 'the rest is counted as before' test "$out" = "$before"
@@ -55,8 +56,9 @@ late/ada-again.json:Ada.json is a newer report of Ada
 cut.json:it is damaged
 newer.json:it is from a newer lab
 foreign[31m.json:it is no report of a learner
+nested.json:it is no report of a learner: it is nested too deeply
 END
-    check 'a line each' test "$(wc -l <<<"$err")" -eq 4
+    check 'a line each' test "$(wc -l <<<"$err")" -eq 5
     check 'lets no escape code through' lacks "$err" "$escape"
 
     # The name is the same but for case and spaces, and would be a formula in a spreadsheet.

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "evidence/analysis.h"
+#include "evidence/launches.h"
 #include "hand_made_export.h"
 #include "random_trace.h"
 
@@ -182,4 +183,21 @@ TEST_CASE("reader: times and sizes that no capture has are damage, and are said"
     // Times of the day in ns since 1970, which some versions of nsys export, are near enough.
     constexpr int64_t kNow = 1'795'000'000'000'000'000;
     CHECK(read_back([](Made& made) { made.add(Made::KernelRow{kNow, kNow + 500, 1}); }).kernels.size() == 1);
+}
+
+TEST_CASE("reader: a file that names a GPU in each row, or holds ranges in ranges without end, is refused") {
+    CHECK_THROWS_WITH_AS(
+        read_back([](Made& made) {
+            for (int i = 0; i < 300; ++i)
+                made.add(Made::KernelRow{.start = i, .end = i + 1, .correlation = 1, .device = i});
+        }),
+        doctest::Contains("300 GPUs"), Error);
+    Trace deep;
+    for (int64_t i = 0; i < 40'000; ++i) {
+        deep.api_calls.push_back({.start_ns = i, .end_ns = i + 1, .correlation = i});
+        deep.kernels.push_back({.start_ns = i, .end_ns = i + 1, .correlation = i});
+        deep.ranges.push_back({.start_ns = 0, .end_ns = 50'000});
+    }
+    link_to_calls(deep);
+    CHECK_THROWS_WITH_AS((void)range_use(deep, std::nullopt), doctest::Contains("overlap too often"), Error);
 }
