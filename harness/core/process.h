@@ -26,7 +26,8 @@ struct Outcome {
 };
 
 /// Runs a command to its end and keeps both of its outputs, up to 64 MiB each; for what it leaves behind
-/// nobody waits. At the time limit the command and all it started are killed. A program that cannot be started is an Error.
+/// nobody waits. At the time limit the command and all it started are killed. A program that cannot be
+/// started is an Error.
 [[nodiscard]] Outcome run(const Command& command);
 
 /// The full path of a program in PATH, or nothing.

@@ -88,13 +88,13 @@ std::string Table::text(int indent, int columns) const {
         std::size_t most = 0;
         for (std::size_t c = 0; c < row.size(); ++c) {
             cells.push_back(lines_of(row[c], width[c], c > 0));
-            if (c == 0 && display_width(cells[0].back()) > width[0]) cells[0].emplace_back();  // a long name
+            if (c > 0 && display_width(cells[0][0]) > width[0])  // a long name: the others stand below it
+                cells[c].insert(cells[c].begin(), "");
             most = std::max(most, cells[c].size());
         }
-        for (std::size_t i = 0; i < most; ++i) {  // the last lines of all cells stand side by side
+        for (std::size_t i = 0; i < most; ++i) {
             std::vector<std::string> parts;
-            for (const auto& cell : cells)
-                parts.push_back(i + cell.size() < most ? "" : cell[i + cell.size() - most]);
+            for (const auto& cell : cells) parts.push_back(i < cell.size() ? cell[i] : "");
             line(parts);
         }
     };

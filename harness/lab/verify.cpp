@@ -82,7 +82,6 @@ Evidence record_for_all(const Course& course, const Case& of, const Program& pro
 }
 
 Verified verify_live(const Course& course, const Chapter& chapter, bool publish, const AddClaim& print) {
-    constexpr unsigned kWrongAtOnce = 4;
     Verified verified = verified_here();
     const AddClaim add = [&](Claim claim) {
         print(claim);
@@ -98,7 +97,7 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
         verified.sources[program.file.string()] = fingerprint_in(evidence.provenance());
         return evidence;
     };
-    for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add, kWrongAtOnce);
+    for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add, 4);
     verify_clean(course, chapter, add);
     return verified;
 }
