@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/parallel.h"
 #include "core/process.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
@@ -177,7 +176,7 @@ void check_structure(const Course& course, const Chapter& chapter, const AddClai
 
 }  // namespace
 
-void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim& add, unsigned at_once) {
+void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim& add) {
     std::vector<Evidence> evidence;
     attempt(not_judged(Claim::Kind::finding, of.id, ""), add, [&] {
         for (const Program& program : of.programs)
@@ -185,34 +184,26 @@ void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim&
         judge_findings(of, evidence, add);
         if (of.kind == CaseKind::exercise) judge_starter(of, evidence[kFaulty], add);
     });
-    const bool about_time =
-        std::any_of(of.findings.begin(), of.findings.end(), [](const Finding& f) { return f.margin > 0; });
-    if (about_time || of.compares() || of.needs().counters || of.needs().gpu_samples) at_once = 1;
-    std::vector<Claims> judged(of.wrong.size());
-    for_each_in_parallel(of.wrong.size(), at_once, [&](std::size_t i) {
-        const WrongAnswer& wrong = of.wrong[i];
-        const AddClaim keep = [&](Claim claim) { judged[i].push_back(std::move(claim)); };
+    for (const WrongAnswer& wrong : of.wrong) {
         const std::string file = wrong.program.file.string();
         const Claim about = not_judged(Claim::Kind::rejected, file,
                                        "is rejected for " + join(wrong.fails, ", "), file + ":1");
-        attempt(about, keep, [&] {
+        attempt(about, add, [&] {
             const Evidence answer = evidence_of(of, wrong.program);
             if (of.compares() && evidence.empty()) evidence.push_back(evidence_of(of, of.programs[kFaulty]));
             const Grade grade = grade_answer(of, answer, of.compares() ? &evidence[kFaulty] : nullptr);
             expect_all_run(grade, wrong.fails);
             const auto missed = missed_by(wrong, grade);
-            add_judged(keep, about, missed.empty(), "these did not reject it: " + join(missed, ", "));
+            add_judged(add, about, missed.empty(), "these did not reject it: " + join(missed, ", "));
         });
-    });
-    for (Claims& claims : judged)
-        for (Claim& claim : claims) add(std::move(claim));
+    }
 }
 
 Claims recorded_claims(const Course& course, const Chapter& chapter, bool stale_fails) {
     Claims claims;
     const AddClaim add = [&](Claim claim) { claims.push_back(std::move(claim)); };
     const EvidenceOf evidence_of = recorded_evidence(course, stale_fails);
-    for (const Case* each : chapter.cases()) judge_claims(*each, evidence_of, add, 1);
+    for (const Case* each : chapter.cases()) judge_claims(*each, evidence_of, add);
     judge_answers(chapter, evidence_of, add);
     check_structure(course, chapter, add);
     return claims;

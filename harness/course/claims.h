@@ -33,10 +33,9 @@ using AddClaim = std::function<void(Claim)>;
 /// fail after any other.
 using EvidenceOf = std::function<Evidence(const Case&, const Program&)>;
 
-/// Findings, the starter's failures and wrong answers of a case. Wrong answers are taken up to `at_once` at a
-/// time where nothing that they are judged by depends on time or is counted by the whole GPU; only then does
-/// `evidence_of` have to be safe for several threads.
-void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim& add, unsigned at_once);
+/// Findings, the starter's failures and wrong answers of a case, one after the other: of several nsys at
+/// once, some see nothing of CUDA.
+void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim& add);
 
 /// All claims of a chapter on recorded evidence: its cases, its quiz and its files. Stale evidence proves
 /// nothing about today's program: it is not run, or fails if `stale_fails`. Missing evidence fails unless its

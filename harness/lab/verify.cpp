@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <thread>
 
 #include "core/parallel.h"
@@ -87,17 +86,15 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
         print(claim);
         verified.claims.push_back(std::move(claim));
     };
-    std::mutex sources;
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
         if (const std::string missing = missing_for_live(of.needs()); !missing.empty())
             throw Error(missing, kNothingCouldRun);
         Evidence evidence = publish ? record_for_all(course, of, program)
                                     : record_live(course, program, announce_to_terminal);
-        const std::lock_guard lock(sources);
         verified.sources[program.file.string()] = fingerprint_in(evidence.provenance());
         return evidence;
     };
-    for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add, 4);
+    for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add);
     verify_clean(course, chapter, add);
     return verified;
 }
