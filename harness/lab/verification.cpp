@@ -140,10 +140,10 @@ std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter) {
     for (const Case* of : chapter.cases())
         for (const char* tool : kSanitizerTools) {
             const auto& reports = of->first_reports;
-            if (of->programs.size() > 1 && of->programs[0].sanitizers.empty())
-                add(of->programs[0], tool, std::find(reports.begin(), reports.end(), tool) != reports.end(),
-                    true);
-            add(of->programs.back(), tool, false, false);
+            const bool reported = std::find(reports.begin(), reports.end(), tool) != reports.end();
+            const bool alone = of->programs.size() == 1;
+            if (!alone && of->programs[0].sanitizers.empty()) add(of->programs[0], tool, reported, true);
+            add(of->programs.back(), tool, alone && reported, alone && reported);
         }
     return runs;
 }
