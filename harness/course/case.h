@@ -51,11 +51,11 @@ struct PointQuery {
     std::string where;
 };
 
-/// A committed answer to an exercise that must be rejected.
-struct WrongAnswer {
+/// A committed answer to an exercise, a patch of its starter or its solution.
+struct Answer {
     Program program;
-    std::vector<std::string> fails;  ///< findings that reject it
-    std::string why;
+    std::vector<std::string> fails;  ///< findings that reject it; none if it is right and must be accepted
+    std::string why;                 ///< it is wrong, or how it differs from the solution
 };
 
 enum class CaseKind { pair, exercise, single };
@@ -83,7 +83,7 @@ struct Case {
     std::string objective;
     std::vector<std::string> hints;          ///< each says more than the one before
     std::vector<std::string> starter_fails;  ///< the findings that the untouched starter fails
-    std::vector<WrongAnswer> wrong;
+    std::vector<Answer> wrong, right;
 
     /// The tools that its findings need.
     [[nodiscard]] Needs needs() const;

@@ -191,14 +191,15 @@ void record_for(const std::vector<std::string>& ids, const Case& of, Program& pr
     });
 }
 
-/// Reads the lines in front of a patch's "---": "fails: one, two" and "why: ...", which may have more lines.
-WrongAnswer read_wrong_answer(const fs::path& root, const fs::path& file, const Case& of) {
-    WrongAnswer answer;
+/// Reads the lines in front of a patch's "---": "why: ...", which may have more lines, and of a wrong answer
+/// "fails: one, two".
+Answer read_answer(const fs::path& root, const fs::path& file, const Case& of, bool is_right) {
+    Answer answer;
     const std::vector<std::string> lines = split(read_file(root / file), '\n');
     std::size_t at = 0;
     for (; at < lines.size() && !lines[at].starts_with("--- "); ++at) {
         const std::string& line = lines[at];
-        if (line.starts_with("fails:")) {
+        if (line.starts_with("fails:") && !is_right) {
             for (const std::string& id : split(line.substr(6), ',')) {
                 answer.fails.push_back(trim(id));
                 if (!of.finding(trim(id)))
@@ -212,37 +213,48 @@ WrongAnswer read_wrong_answer(const fs::path& root, const fs::path& file, const 
             break;
         }
     }
-    if (answer.fails.empty() || answer.why.empty())
-        fail_at(file, at + 1, "a patch begins with 'fails: FINDING, FINDING' and 'why: SENTENCE'");
+    if (answer.fails.empty() != is_right || answer.why.empty())
+        fail_at(file, at + 1,
+                is_right ? "the patch of a right answer begins with 'why: SENTENCE'"
+                         : "a patch begins with 'fails: FINDING, FINDING' and 'why: SENTENCE'");
     const std::string base = at < lines.size() ? trim(lines[at].substr(4, lines[at].find('\t') - 4)) : "";
     if (base != "starter.cu" && base != "solution.cu")
         fail_at(file, at + 1,
                 "a patch changes starter.cu or solution.cu, so it begins with '--- starter.cu'");
-    answer.program = of.programs[kFaulty];
+    answer.program = of.programs[is_right ? kRight : kFaulty];
     answer.program.name = file.stem().string();
     answer.program.file = file;
     answer.program.base = of.folder / base;
-    record_for(answer.fails, of, answer.program);
+    if (!is_right) record_for(answer.fails, of, answer.program);
     return answer;
 }
 
-std::vector<WrongAnswer> read_wrong_answers(const fs::path& root, const Case& of) {
-    std::vector<WrongAnswer> answers;
-    std::set<std::vector<std::string>> reasons;
+/// The patches of a folder, by name.
+std::vector<Answer> read_answers(const fs::path& root, const Case& of, const char* folder, bool is_right) {
+    std::vector<Answer> answers;
     std::set<fs::path> files;
     std::error_code missing;
-    for (const auto& entry : fs::directory_iterator(root / of.folder / "wrong", missing))
+    for (const auto& entry : fs::directory_iterator(root / of.folder / folder, missing))
         if (entry.path().extension() == ".patch") files.insert(entry.path().filename());
-    for (const fs::path& file : files) {
-        answers.push_back(read_wrong_answer(root, of.folder / "wrong" / file, of));
-        reasons.insert(answers.back().fails);
-    }
+    for (const fs::path& file : files)
+        answers.push_back(read_answer(root, of.folder / folder / file, of, is_right));
+    return answers;
+}
+
+void read_answers(const fs::path& root, Case& of) {
+    of.wrong = read_answers(root, of, "wrong", false);
+    of.right = read_answers(root, of, "right", true);
+    std::set<std::vector<std::string>> reasons;
+    for (const Answer& wrong : of.wrong) reasons.insert(wrong.fails);
     if (reasons.size() < 2 && !of.draft)
         fail_at(of.folder / "case.toml", 1,
                 fmt::format("an exercise has wrong answers that fail for two different reasons at least; "
                             "{} has {} in wrong/*.patch",
                             of.name, reasons.size()));
-    return answers;
+    std::set<std::string> names;
+    for (const Program& program : of.all_programs())
+        if (!names.insert(program.name).second)
+            fail_at(of.folder / "case.toml", 1, fmt::format("two answers are called '{}'", program.name));
 }
 
 void read_exercise_facts(TomlReader& toml, Case& exercise) {
@@ -356,7 +368,8 @@ bool Case::compares() const {
 
 std::vector<Program> Case::all_programs() const {
     std::vector<Program> all = programs;
-    for (const WrongAnswer& answer : wrong) all.push_back(answer.program);
+    for (const auto* answers : {&wrong, &right})
+        for (const Answer& answer : *answers) all.push_back(answer.program);
     return all;
 }
 
@@ -392,7 +405,7 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     toml.expect_all_read();
     for (const std::string& id : result.starter_fails)
         if (!result.finding(id)) toml.fail(fmt::format("there is no finding '{}'", id), "starter_fails");
-    if (result.kind == CaseKind::exercise) result.wrong = read_wrong_answers(root, result);
+    if (result.kind == CaseKind::exercise) read_answers(root, result);
     return result;
 }
 

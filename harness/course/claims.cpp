@@ -81,7 +81,7 @@ void judge_starter(const Case& of, const Evidence& starter, const AddClaim& add)
 }
 
 /// The findings that were to reject a wrong answer, and did not.
-std::vector<std::string> missed_by(const WrongAnswer& wrong, const Grade& grade) {
+std::vector<std::string> missed_by(const Answer& wrong, const Grade& grade) {
     std::vector<std::string> missed;
     for (const FindingRow& row : grade.rows)
         if (row.verdict != Verdict::fail &&
@@ -184,17 +184,30 @@ void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim&
         judge_findings(of, evidence, add);
         if (of.kind == CaseKind::exercise) judge_starter(of, evidence[kFaulty], add);
     });
-    for (const WrongAnswer& wrong : of.wrong) {
+    const auto grade = [&](const Answer& answer) {
+        const Evidence run = evidence_of(of, answer.program);
+        if (of.compares() && evidence.empty()) evidence.push_back(evidence_of(of, of.programs[kFaulty]));
+        return grade_answer(of, run, of.compares() ? &evidence[kFaulty] : nullptr);
+    };
+    for (const Answer& wrong : of.wrong) {
         const std::string file = wrong.program.file.string();
         const Claim about = not_judged(Claim::Kind::rejected, file,
                                        "is rejected for " + join(wrong.fails, ", "), file + ":1");
         attempt(about, add, [&] {
-            const Evidence answer = evidence_of(of, wrong.program);
-            if (of.compares() && evidence.empty()) evidence.push_back(evidence_of(of, of.programs[kFaulty]));
-            const Grade grade = grade_answer(of, answer, of.compares() ? &evidence[kFaulty] : nullptr);
-            expect_all_run(grade, wrong.fails);
-            const auto missed = missed_by(wrong, grade);
+            const Grade found = grade(wrong);
+            expect_all_run(found, wrong.fails);
+            const auto missed = missed_by(wrong, found);
             add_judged(add, about, missed.empty(), "these did not reject it: " + join(missed, ", "));
+        });
+    }
+    for (const Answer& right : of.right) {
+        const std::string file = right.program.file.string();
+        const Claim about = not_judged(Claim::Kind::accepted, file, "is accepted", file + ":1");
+        attempt(about, add, [&] {
+            const Grade found = grade(right);
+            const auto failed = found.not_passed();
+            expect_all_run(found, failed);
+            add_judged(add, about, failed.empty(), "it does not pass " + join(failed, ", "));
         });
     }
 }

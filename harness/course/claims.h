@@ -15,7 +15,8 @@ struct Claim {
     /// finding: a finding of a case, asserted or shown. starter: an untouched starter fails as stated, and
     /// for nothing else. rejected: a wrong answer fails for its reason. answer: a question has an answer in
     /// the evidence. clean: compute-sanitizer finds nothing. structure: files are as they should be.
-    enum class Kind { finding, starter, rejected, answer, clean, structure };
+    /// accepted: a right answer other than the solution passes.
+    enum class Kind { finding, starter, rejected, answer, clean, structure, accepted };
     Kind kind = Kind::finding;
     std::string subject;   ///< the case or the chapter; else the file
     std::string what;      ///< the id of the finding or question, a tool, or the findings that must reject

@@ -102,7 +102,7 @@ void print_breakdown(const Analysis& a) {
     };
     row("span, first GPU work to last", a.span_ns);
     row("compute: a kernel runs", a.compute_ns);
-    row("copy only: no kernel, but a copy or set", a.copy_only_ns);
+    row("memory only: a copy or a memset, no kernel", a.copy_only_ns);
     row("idle: nothing runs", a.gpu_idle_ns);
     row("  launch call began in the gap", a.idle.host_wait_ns);
     row(fmt::format("  launch call began before, under {} µs", kKernelWaitLimit_ns / 1000),
@@ -110,13 +110,13 @@ void print_breakdown(const Analysis& a) {
     row("  other", a.idle.other_ns);
     fmt::print("{}\n", table.text());
     if (a.h2d_ns > 0)
-        fmt::print("  copies up hidden behind kernels    {} of {}\n", time_text(a.h2d_hidden_ns),
+        fmt::print("  H2D copies hidden behind kernels   {} of {}\n", time_text(a.h2d_hidden_ns),
                    time_text(a.h2d_ns));
     if (a.d2h_ns > 0)
-        fmt::print("  copies down hidden behind kernels  {} of {}\n", time_text(a.d2h_hidden_ns),
+        fmt::print("  D2H copies hidden behind kernels   {} of {}\n", time_text(a.d2h_hidden_ns),
                    time_text(a.d2h_ns));
     if (a.compute_ns > 0)
-        fmt::print("  two or more kernels at once        {} of the kernel time\n",
+        fmt::print("  two or more kernels at once         {} of the kernel time\n",
                    percent(a.concurrent_ns, a.compute_ns));
     fmt::print("\n");
 }
@@ -286,12 +286,17 @@ void add_analyze(Session& session) {
         bool json = false;
     };
     const auto options = std::make_shared<Options>();
-    Subcommand command(session, "analyze", "where the time goes in a report of your own",
-                       "Of several GPUs it is about the one with the most kernel time. Counters of ncu and "
-                       "reports of compute-sanitizer, which evidence of the course may hold, are of the "
-                       "whole run and shown without --range. Times in JSON are in ns.\n"
-                       "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
-                       [options] { return analyze(options->file, options->range, options->json); });
+    Subcommand command(
+        session, "analyze", "where the time goes in a report of your own",
+        "Idle time is sorted by the call that launched the work at its end: it began in the gap, so the "
+        "host was late; it began before, and the gap is under 30 µs, as the GPU needs from one "
+        "piece of work to the next; or neither. A device-to-device copy reads and writes, and "
+        "its bytes are counted once. Memsets are no copies.\n"
+        "Of several GPUs it is about the one with the most kernel time. Counters of ncu and "
+        "reports of compute-sanitizer, which evidence of the course may hold, are of the "
+        "whole run and shown without --range. Times in JSON are in ns.\n"
+        "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
+        [options] { return analyze(options->file, options->range, options->json); });
     command.argument("FILE", options->file, kReportText);
     command.option("--range", "NAME", options->range, kRangeText);
     command.flag("--json", options->json, "prints everything as JSON");

@@ -92,7 +92,7 @@ void add_record(Session& session) {
     };
     const auto options = std::make_shared<Options>();
     Subcommand command(session, "record", "record evidence (on a GPU, for maintainers)",
-                       "Records programs with their starters, solutions and wrong answers. New evidence "
+                       "Records programs with their starters, solutions and answers. New evidence "
                        "replaces the old once it is whole. A program that fails is named (exit code 1), and "
                        "the others are still recorded.\nExample: ./lab record --stale",
                        [options] { return record_all(options->name, options->stale); });

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kKinds{"finding", "starter", "rejected", "answer", "clean", "structure"};
+constexpr std::array kKinds{"finding", "starter", "rejected", "answer", "clean", "structure", "accepted"};
 constexpr std::array kVerdicts{Verdict::pass, Verdict::fail, Verdict::inconclusive, Verdict::not_run};
 
 /// A claim is a line of the file: kind, subject, what, measured, verdict, why.
@@ -165,19 +165,19 @@ Claims claims_kept(const Course& course, const Chapter& chapter, const Verificat
 std::string verification_markdown(const Course& course, const Verification& verification) {
     constexpr auto left = Align::left, right = Align::right;
     Table table({"chapter", "findings", "starters that fail as stated", "wrong answers rejected",
-                 "clean under a sanitizer tool", "verified"},
-                {left, right, right, right, right, left});
+                 "other right answers accepted", "clean under a sanitizer tool", "verified"},
+                {left, right, right, right, right, right, left});
     std::string below;
     for (const Chapter& chapter : course.chapters()) {
         const auto at = verification.find(chapter.id);
         if (at == verification.end()) {
-            table.add({chapter.id, "", "", "", "", "not yet"});
+            table.add({chapter.id, "", "", "", "", "", "not yet"});
             continue;
         }
         const Verified& verified = at->second;
         std::vector<std::string> row{chapter.id};
-        for (const auto kind :
-             {Claim::Kind::finding, Claim::Kind::starter, Claim::Kind::rejected, Claim::Kind::clean})
+        for (const auto kind : {Claim::Kind::finding, Claim::Kind::starter, Claim::Kind::rejected,
+                                Claim::Kind::accepted, Claim::Kind::clean})
             row.push_back(counted(verified, kind));
         row.push_back(source_label(verified.provenance, true));
         table.add(std::move(row));

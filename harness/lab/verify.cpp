@@ -169,7 +169,8 @@ void add_verify(Session& session) {
     Subcommand command(
         session, "verify", "every claim once more, live or recorded",
         "Judges every finding on this GPU, runs every program under all four tools of compute-sanitizer "
-        "unless its fault there is the lesson, and sees each wrong answer rejected for its stated reason.\n"
+        "unless its fault there is the lesson, and sees wrong answers rejected for their reasons and right "
+        "ones accepted.\n"
         "Exit code 77: nothing failed, and something was not run for want of a GPU or a tool.",
         [options] { return verify(*options); });
     command.argument("CHAPTER", options->chapter, "one chapter; without it, all of them", false);

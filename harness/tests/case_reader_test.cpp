@@ -159,7 +159,7 @@ TEST_CASE("case: what names something else names what there is") {
 
 TEST_CASE("case: a wrong answer is a patch that says what it fails, and why") {
     const MadeCourse made;
-    const std::vector<WrongAnswer> wrong = made.read().exercises[0].wrong;
+    const std::vector<Answer> wrong = made.read().exercises[0].wrong;
     REQUIRE(wrong.size() == 2);
     CHECK(wrong[0].program.name == "lost");
     CHECK(wrong[0].program.evidence_name() == "lost.sqlite");

@@ -35,7 +35,7 @@ struct Recorded : MadeCourse {
         return bad[0];
     }
     [[nodiscard]] Program program(std::size_t side) const { return read().exercises[0].programs[side]; }
-    [[nodiscard]] WrongAnswer wrong(std::size_t i) const { return read().exercises[0].wrong[i]; }
+    [[nodiscard]] Answer wrong(std::size_t i) const { return read().exercises[0].wrong[i]; }
 };
 
 }  // namespace
@@ -109,6 +109,20 @@ TEST_CASE("claims: a wrong answer that is not rejected for its reason is a faile
     CHECK(made.spoilt().verdict == Verdict::fail);
     made.record(made.wrong(0).program, {.kernels = 0, .exit_code = 1});
     CHECK(made.not_passed().empty());
+}
+
+TEST_CASE("claims: a right answer other than the solution must pass") {
+    const Recorded made;
+    made.write(MadeCourse::kExercise + "/right/other.patch",
+               "why: It counts backwards.\n--- solution.cu\n+++ other.cu\n@@ -1 +1 @@\n-int kernels = 2;\n"
+               "+int kernels = 1 + 1;\n");
+    CHECK(made.spoilt().why.find("right/other.patch is not recorded") != std::string::npos);
+    const Answer right = made.read().exercises[0].right.at(0);
+    made.record(right.program, {.kernels = 2});
+    CHECK(made.not_passed().empty());
+    made.record(right.program, {.kernels = 1});
+    CHECK(made.spoilt().kind == Claim::Kind::accepted);
+    CHECK(made.spoilt().why == "it does not pass kernels");
 }
 
 TEST_CASE("claims: what a tool that did not run was to show neither fails a starter nor rejects an answer") {

@@ -165,7 +165,7 @@ verify() {
     says 'fixed.nsys-rep is not kept: it names the folder of the course'
     check 'what was judged is recorded' \
         test "$(find ch05_streams -path '*/evidence/*' -type f -mtime -1 -printf '%f\n' | sort | tr '\n' ' ')" = \
-        'buggy.once.sqlite buggy.sqlite fixed.once.sqlite fixed.sqlite lost_tail.sqlite solution.sqlite starter.sqlite '
+        'buggy.once.sqlite buggy.sqlite fixed.once.sqlite fixed.sqlite lost_tail.sqlite one_stream.sqlite solution.sqlite starter.sqlite wait_per_chunk.sqlite '
     check 'and the starter once' test "$(count "recorded $of_exercise/starter.sqlite" "$err")" -eq 1
     try record ch05 --stale
     prints 'nothing to record'

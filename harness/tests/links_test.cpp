@@ -91,7 +91,7 @@ TEST_CASE("exercises and wrong answers that the page for instructors names are t
     std::set<std::string> answers;
     for (const Chapter& chapter : course.chapters())
         for (const Case& exercise : chapter.exercises)
-            for (const WrongAnswer& wrong : exercise.wrong)
+            for (const Answer& wrong : exercise.wrong)
                 answers.insert("`" + exercise.name + "`, `" + wrong.program.name + "`");
     CHECK(for_each_match(page, std::regex(R"(\n\| (`\w+`, `\w+`) \|)"), [&](const std::string& named) {
               CHECK_MESSAGE(answers.count(named) == 1, named);
