@@ -7,9 +7,8 @@
 // - FLOP: a multiplication and an addition are two, also when one instruction does both.
 // - time: of a batch of launches, by events, after warm-up; the median of the repeats.
 // - shape: where it matters (loads in flight a thread, threads, blocks, the part of L2 that is read, the
-// depth
-//   of a product, the algorithm), the program tries several, takes the fastest, and then measures that one
-//   anew: the time of a trial is not kept, since the best of many flatters.
+//   depth of a product, the algorithm), the program tries several, takes the fastest, and then measures that
+//   one anew: the time of a trial is not kept, since the best of many flatters.
 // - data: random, since switching bits costs power, and power is what limits a GPU's clock.
 // - load: the tensor cores are measured twice, in about a tenth of a second of work each: in batches of some
 //   10 ms, before which the GPU rests, and after `--soak` ms of the same work, at the clock that it can hold.

@@ -196,7 +196,7 @@ TEST_CASE("reader: a file that names a GPU in each row, or holds ranges in range
     for (int64_t i = 0; i < 40'000; ++i) {
         deep.api_calls.push_back({.start_ns = i, .end_ns = i + 1, .correlation = i});
         deep.kernels.push_back({.start_ns = i, .end_ns = i + 1, .correlation = i});
-        deep.ranges.push_back({.start_ns = 0, .end_ns = 50'000});
+        deep.ranges.push_back({.start_ns = 0, .end_ns = 50'000, .name = "", .domain = ""});
     }
     link_to_calls(deep);
     CHECK_THROWS_WITH_AS((void)range_use(deep, std::nullopt), doctest::Contains("overlap too often"), Error);
