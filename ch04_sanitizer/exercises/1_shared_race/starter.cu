@@ -1,7 +1,7 @@
 // Adds up triangles of numbers, one block a triangle: thread t adds the t + 1 numbers of column t, then the
 // block adds the sums of its columns in a tree in shared memory.
 //
-// Symptom: sums are wrong, and not by the same amount in every run.
+// Symptom: the sums are wrong, in every run.
 // Task: find out with racecheck who reads what before it is written, and put that right.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
