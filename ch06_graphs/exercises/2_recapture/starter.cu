@@ -3,7 +3,7 @@
 // twice, without graphs and with graphs, and compares.
 //
 // Symptom: with graphs it takes longer than without.
-// Task: instantiate the graph once, and tell it of the new wind by an update.
+// Task: instantiate the graph once, and let each launch know of its wind.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=graph:host-only
