@@ -18,6 +18,14 @@ if [[ ! -v parts ]]; then parts=(ch01_tools ch05_streams); fi
 cp -R --parents "${parts[@]}" lab common harness/{doctor,tests/fake_tools,tests/samples} "$course" || exit 2
 chmod -R u+w "$course"
 cd "$course" || exit 2
+# These tests are about what is recorded: a draft's other answers are left out.
+shopt -s nullglob
+for patch in ch*/exercises/*/{wrong,right}/*.patch; do
+    name=${patch##*/}
+    if [[ ! -e ${patch%/*/*}/evidence/h200/${name%.patch}.sqlite ]]; then rm -- "$patch"; fi
+done
+shopt -u nullglob
+sed -i '/^draft = true$/d' ch*/exercises/*/case.toml
 unset NO_COLOR CDPATH CI LAB_ROOT LAB_BUILD LAB_INSTALL
 export TERM=xterm-256color LC_ALL=C.UTF-8
 readonly plain_path=/usr/bin:/bin escape=$'\e'
