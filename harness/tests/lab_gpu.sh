@@ -169,6 +169,11 @@ verify() {
     check 'and the starter once' test "$(count "recorded $of_exercise/starter.sqlite" "$err")" -eq 1
     try record ch05 --stale
     prints 'nothing to record'
+    on whole
+    try verify ch05 --record --stale
+    exits 0
+    check 'what has not changed is not run again' lacks "$err" '--tool '
+    check 'nor recorded' lacks "$err" 'nsys profile'
     check 'a stamp names the compiler' grep -q ' 13.0$' build/programs/ch05_streams/buggy.built
     expect 2 verify ch05 --record --recorded
     mode whole compute-sanitizer errors
