@@ -37,7 +37,8 @@ struct Finding {
     std::optional<Ratio> ratio;                        ///< in place of the two expectations
     double margin = 0;                                 ///< relative; above 0 for a ratio of measured times
     bool may_be_missing = false;                       ///< it is shown, and may have no value
-    std::string where;                                 ///< "ch05_streams/case.toml:12"
+    bool may_fail = false;  ///< it is about a program that may have failed in its recording
+    std::string where;      ///< "ch05_streams/case.toml:12"
 
     /// Does it demand anything, or is it only shown?
     [[nodiscard]] bool asserted() const { return expect[0].has_value() || ratio.has_value(); }

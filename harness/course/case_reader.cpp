@@ -101,6 +101,7 @@ Finding read_finding(TomlReader& block, const Case& of, const std::string& shown
     if (shown.empty()) {
         const std::vector<std::string> sides = sides_of(of.kind);
         finding.margin = block.number_or("margin", 0);
+        finding.may_fail = block.flag_or("may_fail", false);
         finding.ratio = read_ratio(block, sides);
         if (finding.ratio && finding.margin <= 0)
             block.fail("a comparison of the two programs is of measured times, so it needs a 'margin'");
