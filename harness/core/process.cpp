@@ -160,17 +160,24 @@ bool drain(int fd, std::string& into) {
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
+/// Those that any thread of a process has started, or that have been left to it.
+std::vector<pid_t> children_of(pid_t pid) {
+    std::vector<pid_t> all;
+    std::error_code ignored;
+    const std::string threads = fmt::format("/proc/{}/task", pid);
+    for (const auto& thread : std::filesystem::directory_iterator(threads, ignored)) {
+        std::ifstream children(thread.path() / "children");
+        for (pid_t child = 0; children >> child;) all.push_back(child);
+    }
+    return all;
+}
+
 /// Kills a process and its descendants, in all their process groups: nsys puts the program it profiles into a
 /// group of its own. Each is stopped first, so that it neither starts another nor goes on when its child
 /// ends.
 void kill_tree(pid_t pid) {
     ::kill(pid, SIGSTOP);
-    std::error_code ignored;
-    const std::string threads = fmt::format("/proc/{}/task", pid);
-    for (const auto& thread : std::filesystem::directory_iterator(threads, ignored)) {
-        std::ifstream children(thread.path() / "children");
-        for (pid_t child = 0; children >> child;) kill_tree(child);
-    }
+    for (const pid_t child : children_of(pid)) kill_tree(child);
     ::kill(pid, SIGKILL);
 }
 
@@ -183,14 +190,10 @@ void bury_orphans(pid_t pid, bool timed_out) {
     const std::lock_guard lock(starting);
     for (const std::atomic<pid_t>& group : running_groups)
         if (group != 0 && group != pid) return;
-    std::error_code ignored;
-    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
-        std::ifstream children(thread.path() / "children");
-        for (pid_t child = 0; children >> child;) {
-            if (child == pid) continue;
-            if (timed_out) kill_tree(child);
-            ::waitpid(child, nullptr, timed_out ? 0 : WNOHANG);
-        }
+    for (const pid_t child : children_of(::getpid())) {
+        if (child == pid) continue;
+        if (timed_out) kill_tree(child);
+        ::waitpid(child, nullptr, timed_out ? 0 : WNOHANG);
     }
 }
 

@@ -89,6 +89,15 @@ Evidence open_recorded(const Course& course, const Program& program) {
     return evidence;
 }
 
+std::optional<Evidence> fresh_recording(const Course& course, const Program& program) {
+    try {
+        Evidence evidence = open_recorded(course, program);
+        return evidence.is_stale() ? std::nullopt : std::optional(std::move(evidence));
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
 fs::path live_evidence_path(const Course& course, const Program& program) {
     fs::path path = course.build_folder() / "live" / program.file;
     const std::string& recording = program.recording.name;

@@ -30,6 +30,9 @@ struct CaseEvidence {
 /// changed since. An Error if a recording is missing or damaged.
 [[nodiscard]] Evidence open_recorded(const Course& course, const Program& program);
 
+/// The same of today's program; nothing if a recording is missing, damaged or stale.
+[[nodiscard]] std::optional<Evidence> fresh_recording(const Course& course, const Program& program);
+
 /// Are all recordings of these programs there, fresh or stale?
 [[nodiscard]] bool is_recorded(const Course& course, const std::vector<Program>& programs);
 

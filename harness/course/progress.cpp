@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/terminal.h"
 #include "core/text.h"
 
 namespace lab {
@@ -67,8 +68,8 @@ std::vector<Progress::Line> Progress::lines() const {
         if (!is_time(words[0])) {
             static std::set<std::string> said;
             if (said.insert(text).second)
-                fmt::print(stderr, "{}: this line has no time like {}, so it does not count: {}\n",
-                           file_.string(), utc_now(), printable(text));
+                say(fmt::format("{}: this line has no time like {}, so it does not count: {}", file_.string(),
+                                utc_now(), text));
             continue;
         }
         const auto failed = words.size() > 3 ? split(words[3], ',') : std::vector<std::string>{};

@@ -17,21 +17,13 @@ struct Wanted {
     Case of;
 };
 
-bool is_recorded_and_fresh(const Course& course, const Program& program) {
-    try {
-        return !course.is_stale(program, Evidence::open(course.evidence_of(program)));
-    } catch (const Error&) {
-        return false;  // there is none, or it is damaged
-    }
-}
-
 /// The programs to be recorded: of a case, of a chapter's cases, or for "" of the whole course.
 std::vector<Wanted> chosen_programs(const Course& course, const std::string& name, bool only_stale) {
     std::vector<Wanted> wanted;
     const auto add = [&](const Case& of) {
         for (const Program& program : of.all_programs())
             for (const Program& recorded : all_recordings(program))
-                if (!only_stale || !is_recorded_and_fresh(course, recorded)) wanted.push_back({recorded, of});
+                if (!only_stale || !fresh_recording(course, recorded)) wanted.push_back({recorded, of});
     };
     std::vector<Chapter> chapters;
     if (name.empty())
@@ -58,7 +50,7 @@ int record_all(const std::string& name, bool only_stale) {
             wanted.push_back(std::move(each));
             continue;
         }
-        fmt::print(stderr, "{} is not recorded: {}\n", each.program.file.string(), missing);
+        say(fmt::format("{} is not recorded: {}", each.program.file.string(), missing));
         ++failed;
     }
     if (wanted.empty() && failed == 0) {
@@ -75,7 +67,7 @@ int record_all(const std::string& name, bool only_stale) {
             std::fflush(stdout);
             ++recorded;
         } catch (const Error& problem) {
-            fmt::print(stderr, "{}\n", red(problem.what()));
+            say(problem.what(), "31");
             ++failed;
         }
     }

@@ -88,19 +88,14 @@ Evidence record_for_all(const Course& course, const Case& of, const Program& pro
 
 /// The recorded run of today's program, if it was made on this GPU, by its driver and tools of today.
 std::optional<Evidence> recorded_here(const Course& course, const Program& program, const Provenance& here) {
-    if (!is_recorded(course, {program})) return {};
-    try {
-        Evidence evidence = open_recorded(course, program);
-        const Provenance& there = evidence.provenance();
-        const auto differs = [&](const char* key) {
-            return !value_of(there, key).empty() && value_of(there, key) != value_of(here, key);
-        };
-        constexpr std::array kKeys{"gpu", "driver", "cuda", "nsys", "ncu", "compute-sanitizer"};
-        if (evidence.is_stale() || std::any_of(kKeys.begin(), kKeys.end(), differs)) return {};
-        return evidence;
-    } catch (const Error&) {
-        return {};  // it is damaged
-    }
+    constexpr std::array kKeys{"gpu", "driver", "cuda", "nsys", "ncu", "compute-sanitizer"};
+    std::optional<Evidence> evidence = fresh_recording(course, program);
+    const auto differs = [&](const char* key) {
+        const std::string there = value_of(evidence->provenance(), key);
+        return !there.empty() && there != value_of(here, key);
+    };
+    if (evidence && std::any_of(kKeys.begin(), kKeys.end(), differs)) evidence.reset();
+    return evidence;
 }
 
 /// Judges a chapter on this GPU. With `publish` what is recorded for it becomes the course's evidence. With
