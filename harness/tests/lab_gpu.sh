@@ -6,6 +6,8 @@ parts=(ch05_streams)
 # shellcheck source=harness/tests/shell_checks.sh
 source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
 readonly of_exercise=$exercise/evidence/h200
+programs_of_exercise=$(find "$of_exercise" -name '*.sqlite' | wc -l)
+readonly programs_of_exercise
 # One exercise is enough, and questions about the others go with them.
 rm -r ch05_streams/exercises/[2-9]_*
 awk -v RS= -v ORS='\n\n' '!/\ncase = /' ch05_streams/chapter.toml >"$temporary/chapter.toml"
@@ -69,7 +71,7 @@ record() {
     expect 0 record ch05/1
     prints "recorded $of_exercise/solution.sqlite"
     prints "recorded $of_exercise/one_stream.sqlite"
-    prints '5 recorded, 0 failed'
+    prints "$programs_of_exercise recorded, 0 failed"
     expect 0 run ch05/1 --recorded
     echo 'constexpr int kNewlyAdded = 1;' >>ch05_streams/fixed.cu
     sed -i 's/^+.*size_t length = .*/& int changed = 1;/' $exercise/wrong/lost_tail.patch
@@ -137,11 +139,11 @@ two_at_once() {
     "$lab" record ch05/1 </dev/null >"$temporary/first" 2>&1 &
     first=$!
     expect 0 record ch05/1
-    prints '5 recorded, 0 failed'
+    prints "$programs_of_exercise recorded, 0 failed"
     wait "$first"
     status=$? out=$(<"$temporary/first")
     exits 0
-    prints '5 recorded, 0 failed'
+    prints "$programs_of_exercise recorded, 0 failed"
     check 'each program is built once' test "$(sort "$temporary/whole/nvcc.count" | uniq -d | wc -l)" -eq 0
     check 'nothing is left beside the evidence' test -z "$(find ch05_streams -name '*.part*' -o -name '*.lock')"
     mode whole nvcc works
@@ -164,8 +166,7 @@ verify() {
     prints 'kept in docs/verification.json; ./lab docs makes the page'
     says 'fixed.nsys-rep is not kept: it names the folder of the course'
     check 'what was judged is recorded' \
-        test "$(find ch05_streams -path '*/evidence/*' -type f -mtime -1 -printf '%f\n' | sort | tr '\n' ' ')" = \
-        'buggy.once.sqlite buggy.sqlite fixed.once.sqlite fixed.sqlite lost_tail.sqlite one_stream.sqlite solution.sqlite starter.sqlite wait_per_chunk.sqlite '
+        test -z "$(find ch05_streams -path '*/evidence/*' -name '*.sqlite' ! -mtime -1)"
     check 'and the starter once' test "$(count "recorded $of_exercise/starter.sqlite" "$err")" -eq 1
     try record ch05 --stale
     prints 'nothing to record'
