@@ -14,9 +14,7 @@
 
 constexpr int kMostLoads = 8;
 constexpr size_t kTileBytes = kThreads * kMostLoads * sizeof(uint4);  // arrays are whole tiles
-constexpr size_t kL2TileBytes =
-    1024 * (kMostLoads / 2) * sizeof(uint4);  // and L2's are whole ones of its largest
-constexpr int kCopies = 8;                    // in a row in each direction, where both are busy at once
+constexpr int kCopies = 8;  // in a row in each direction, where both are busy at once
 
 /// Adds to one of `sums` for each warp, so that they do not wait for each other.
 __device__ void add_up(unsigned sum, unsigned* sums) {
@@ -25,6 +23,13 @@ __device__ void add_up(unsigned sum, unsigned* sums) {
     sum = cg::reduce(warp, sum, cg::plus<unsigned>());
     const unsigned place = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank();
     if (warp.thread_rank() == 0) atomicAdd(&sums[place % kSums], sum);
+}
+
+__device__ unsigned sum_of(uint2 x) {
+    return x.x + x.y;
+}
+__device__ unsigned sum_of(uint4 x) {
+    return x.x + x.y + x.z + x.w;
 }
 
 /// The sum of all 32-bit words, modulo 2^32: the same in whichever order.
@@ -37,7 +42,7 @@ __global__ void read_all(const uint4* in, uint4*, size_t count, unsigned* sums) 
 #pragma unroll
         for (int i = 0; i < kLoads; ++i) x[i] = in[first + i * kThreads];
 #pragma unroll
-        for (int i = 0; i < kLoads; ++i) sum += x[i].x + x[i].y + x[i].z + x[i].w;
+        for (int i = 0; i < kLoads; ++i) sum += sum_of(x[i]);
     }
     add_up(sum, sums);
 }
@@ -73,21 +78,20 @@ __global__ void triad_all(const uint4* in, uint4* out, size_t count, unsigned*) 
     }
 }
 
-/// Reads a tile as often as there are tiles, past L1: the next one each time, so that the blocks together
-/// read each of them equally often. With no more blocks than tiles, those that keep step never read the same
-/// one.
-template <int kLoads>
-__global__ void read_l2(const uint4* in, unsigned tiles, unsigned* sums) {
-    unsigned sum = 0, tile = blockIdx.x % tiles;
-    const unsigned step = gridDim.x % tiles;
-    for (unsigned pass = 0; pass < tiles; ++pass) {
-        uint4 x[kLoads];
-        const uint4* const first = in + size_t{tile} * blockDim.x * kLoads + threadIdx.x;
+/// Reads one of `parts` parts, in loads of type T and tiles of 16 bytes a thread: the tiles of a part lie
+/// `parts` apart, so that the blocks that run read all of L2's slices. No block reads a byte twice, so L1 is
+/// no help.
+template <class T>
+__global__ void read_l2(const uint4* in, unsigned parts, unsigned steps, unsigned* sums) {
+    constexpr int kLoads = sizeof(uint4) / sizeof(T);
+    unsigned sum = 0;
+    const size_t stride = size_t{parts} * kLoads * blockDim.x;
+    auto* tile =
+        reinterpret_cast<const T*>(in) + size_t{blockIdx.x % parts} * kLoads * blockDim.x + threadIdx.x;
+#pragma unroll 4
+    for (unsigned step = 0; step < steps; ++step, tile += stride) {
 #pragma unroll
-        for (int i = 0; i < kLoads; ++i) x[i] = __ldcg(first + i * blockDim.x);
-#pragma unroll
-        for (int i = 0; i < kLoads; ++i) sum += x[i].x + x[i].y + x[i].z + x[i].w;
-        tile = tile + step < tiles ? tile + step : tile + step - tiles;
+        for (int i = 0; i < kLoads; ++i) sum += sum_of(tile[i * blockDim.x]);
     }
     add_up(sum, sums);
 }
@@ -167,58 +171,43 @@ inline Roof dram_roof(const std::string& name, const DramKernels& kernels, const
     return roof;
 }
 
-/// How L2 may be read: by which kernel, in blocks of how many threads, which part of all blocks that fit, and
-/// how many sixths of the bytes.
-struct L2Shape {
-    int kernel, threads, part, sixths;
-};
-inline std::vector<L2Shape> l2_shapes(bool thorough) {
-    if (!thorough) return {{0, kThreads, 1, 6}, {1, kThreads, 1, 6}, {2, kThreads, 1, 6}};
-    std::vector<L2Shape> shapes;
-    for (const int kernel : {0, 1, 2})
-        for (const int threads : {256, 512, 1024})
-            for (const int part : {1, 2, 4})
-                for (const int sixths : {4, 5, 6}) shapes.push_back({kernel, threads, part, sixths});
-    return shapes;
-}
-
-/// Likewise of L2, from the first numbers of `in`.
+/// Likewise of L2, from the first numbers of `in`. Blocks that read the same part have begun at different
+/// times, so that few of their reads meet: what several ask for at once may be read once.
 inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats) {
-    const std::vector<void (*)(const uint4*, unsigned, unsigned*)> kernels = {read_l2<1>, read_l2<2>,
-                                                                              read_l2<4>};
     // A quarter at most: on a GPU whose L2 has two halves, each may hold a copy of what the other has.
     const size_t wanted = std::min<size_t>(most_bytes, attribute(cudaDevAttrL2CacheSize) / 4);
-    double least = INFINITY;
-    unsigned readers = 0;
+    double least = INFINITY, moved = 0;
+    unsigned passes = 0;
     size_t read = 0;
     std::function<void()> fastest;
     std::string how;
-    for (const L2Shape& shape : l2_shapes(wanted < most_bytes)) {
-        const auto kernel = kernels[shape.kernel];
-        const int threads = shape.threads;
-        const size_t bytes = std::max<size_t>(1, wanted * shape.sixths / 6 / kL2TileBytes) * kL2TileBytes;
-        const unsigned tiles = bytes / (threads * sizeof(uint4) << shape.kernel);
-        const unsigned blocks = std::min(tiles, std::max(1u, blocks_that_fit(kernel, threads) / shape.part));
-        const auto work = [=, s = sums.get()] {
-            kernel<<<blocks, threads>>>(in, tiles, s);
-            CUDA_CHECK(cudaGetLastError());
-        };
-        // Each block reads as many bytes as there are.
-        const double seconds_a_byte = measure("trial", {1}, work).seconds / (1.0 * blocks * bytes);
-        if (seconds_a_byte >= least) continue;
-        least = seconds_a_byte, readers = blocks, read = bytes;
-        fastest = work;
-        how = std::to_string(bytes >> 10) + " KiB, again and again, " + std::to_string(1 << shape.kernel) +
-              " x 16 bytes in flight a thread, " + std::to_string(blocks) + " blocks of " +
-              std::to_string(threads);
-    }
+    const auto kernels = {read_l2<uint2>, read_l2<uint4>};
+    for (const auto kernel : kernels)
+        for (const int threads : {512, 1024}) {
+            const size_t tile_bytes = threads * sizeof(uint4);
+            const unsigned parts = std::max<size_t>(16, wanted / (512 << 10));
+            const unsigned steps = std::max<size_t>(1, wanted / (parts * tile_bytes));
+            const unsigned times = (64 * blocks_that_fit(kernel, threads) + parts - 1) / parts;
+            const size_t bytes = parts * steps * tile_bytes;
+            const auto work = [=, s = sums.get()] {
+                kernel<<<times * parts, threads>>>(in, parts, steps, s);
+                CUDA_CHECK(cudaGetLastError());
+            };
+            const double seconds_a_byte = measure("trial", {1}, work).seconds / (1.0 * times * bytes);
+            if (seconds_a_byte >= least) continue;
+            least = seconds_a_byte, passes = times, read = bytes, moved = 1.0 * times * bytes;
+            fastest = work;
+            how = std::to_string(bytes >> 10) + " KiB, again and again, " +
+                  (kernel == *kernels.begin() ? "8" : "16") + " bytes a load, " +
+                  std::to_string(times * parts) + " blocks of " + std::to_string(threads);
+        }
     const unsigned once = sums.of([&](unsigned* s) {
         sum_words<<<sm_count(), kThreads>>>(reinterpret_cast<const unsigned*>(in), read / 4, s);
         CUDA_CHECK(cudaGetLastError());
     });
     Roof roof = memory_roof(
-        "L2 read", 1.0 * readers * read, repeats, fastest, [&] { sums.clear(); },
-        [&] { return sums.total() == once * readers; });
+        "L2 read", moved, repeats, fastest, [&] { sums.clear(); },
+        [&] { return sums.total() == once * passes; });
     roof.how = how;
     return roof;
 }
