@@ -5,7 +5,7 @@
 // kernel reads and writes each number of y once instead of twice.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution -lcublas
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
+// look:    nsys profile --trace=cuda,nvtx,cublas --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <cublas_v2.h>
 #include <thrust/execution_policy.h>
 #include <thrust/transform.h>

@@ -6,7 +6,7 @@
 // once.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter -lcublas
-// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
+// look:    nsys profile --trace=cuda,nvtx,cublas --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <cublas_v2.h>
 #include <thrust/execution_policy.h>
 #include <thrust/transform.h>
