@@ -3,7 +3,7 @@
 //
 // Symptom: all pictures and counts are right, and not one graph is launched: the capture fails, and the
 // program goes on without.
-// Task: find out what the capture fails of, one thing after another, and put it right in queue_frame.
+// Task: find out what the capture fails of, one thing after another, and put it right.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node
