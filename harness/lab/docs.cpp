@@ -53,7 +53,7 @@ struct Page {
     }
 };
 
-/// Stands in a block whose case is a draft that has no evidence yet.
+/// Stands in a block whose case is a draft that has no evidence of today's programs yet.
 const char* const kNotRecorded = "*Not recorded on a GPU yet, so nothing is claimed here.*\n";
 
 void no_announcement(const std::string&) {}
@@ -82,9 +82,11 @@ Subject subject_of(const Page& page, const std::string& argument) {
     return {*found, {words.begin() + 2, words.end()}};
 }
 
-/// Is this a draft without evidence? Where a case that is no draft lacks evidence, opening it is an Error.
+/// Is this a draft without evidence of today's programs? Where a case that is no draft lacks evidence,
+/// opening it is an Error.
 bool lacks_evidence(const Course& course, const Case& of) {
-    return of.draft && !is_recorded(course, of.programs);
+    const auto lacks = [&](const Program& program) { return !fresh_recording(course, program); };
+    return of.draft && std::any_of(of.programs.begin(), of.programs.end(), lacks);
 }
 
 std::string measured(const Page& page, const std::string& argument, Outputs&) {

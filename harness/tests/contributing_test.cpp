@@ -101,7 +101,10 @@ TEST_CASE("contributing: a recorded exercise is judged on both sides, and no oth
     const WithExercise course;
     course.record();
     CHECK(course.not_passed().find("take `draft = true` out") != std::string::npos);
-    course.replace(kFolder / "case.toml", "draft = true", "");
+    course.replace(kFolder / "case.toml", "draft = true", "draft = true\nsanitizers = [\"memcheck\"]");
+    (void)run_lab({"docs"}, course.root());  // another tool makes all of it stale
+    CHECK(read_file(course.root() / kFolder / "README.md").find("Not recorded") != std::string::npos);
+    course.replace(kFolder / "case.toml", "draft = true\nsanitizers = [\"memcheck\"]", "");
     CHECK(course.not_passed() == "");
     course.replace(kFolder / "case.toml", "[\"streams_used\"]", "[\"streams_used\", \"answer\"]");
     CHECK(course.not_passed().find("starter.cu fails streams_used, answer: it fails streams_used") !=
