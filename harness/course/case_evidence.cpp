@@ -98,6 +98,11 @@ std::optional<Evidence> fresh_recording(const Course& course, const Program& pro
     }
 }
 
+bool is_freshly_recorded(const Course& course, const std::vector<Program>& programs) {
+    return std::all_of(programs.begin(), programs.end(),
+                       [&](const Program& program) { return fresh_recording(course, program).has_value(); });
+}
+
 fs::path live_evidence_path(const Course& course, const Program& program) {
     fs::path path = course.build_folder() / "live" / program.file;
     const std::string& recording = program.recording.name;

@@ -36,6 +36,9 @@ struct CaseEvidence {
 /// Are all recordings of these programs there, fresh or stale?
 [[nodiscard]] bool is_recorded(const Course& course, const std::vector<Program>& programs);
 
+/// And are they all of today's programs?
+[[nodiscard]] bool is_freshly_recorded(const Course& course, const std::vector<Program>& programs);
+
 /// Where the evidence of a live run of this program is kept, below build/live/. Its reports lie beside it.
 [[nodiscard]] std::filesystem::path live_evidence_path(const Course& course, const Program& program);
 

@@ -39,8 +39,8 @@ using EvidenceOf = std::function<Evidence(const Case&, const Program&)>;
 void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim& add);
 
 /// All claims of a chapter on recorded evidence: its cases, its quiz and its files. Stale evidence proves
-/// nothing about today's program: it is not run, or fails if `stale_fails`. Missing evidence fails unless its
-/// case is a draft.
+/// nothing about today's program: it is not run, or fails if `stale_fails`. So does missing evidence. Of a
+/// draft, either is not run.
 [[nodiscard]] Claims recorded_claims(const Course& course, const Chapter& chapter, bool stale_fails);
 
 }  // namespace lab

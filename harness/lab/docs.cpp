@@ -85,8 +85,7 @@ Subject subject_of(const Page& page, const std::string& argument) {
 /// Is this a draft without evidence of today's programs? Where a case that is no draft lacks evidence,
 /// opening it is an Error.
 bool lacks_evidence(const Course& course, const Case& of) {
-    const auto lacks = [&](const Program& program) { return !fresh_recording(course, program); };
-    return of.draft && std::any_of(of.programs.begin(), of.programs.end(), lacks);
+    return of.draft && !is_freshly_recorded(course, of.programs);
 }
 
 std::string measured(const Page& page, const std::string& argument, Outputs&) {

@@ -114,7 +114,7 @@ double Quotes::value_of(const std::string& name, const Chapter* page) {
     const QuotedProgram quoted = program_in(*chapter, words);
     const Finding& finding = finding_of(quoted.of, words.back());
     const Program& program = quoted.of.programs[quoted.side];
-    if (quoted.of.draft && !is_recorded(course_, {program})) throw NotRecorded{};
+    if (quoted.of.draft && !is_freshly_recorded(course_, {program})) throw NotRecorded{};
     return number_of(judge_finding(evidence_of(program), finding, quoted.side).measured, plain, index);
 }
 

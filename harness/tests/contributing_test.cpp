@@ -104,6 +104,10 @@ TEST_CASE("contributing: a recorded exercise is judged on both sides, and no oth
     course.replace(kFolder / "case.toml", "draft = true", "draft = true\nsanitizers = [\"memcheck\"]");
     (void)run_lab({"docs"}, course.root());  // another tool makes all of it stale
     CHECK(read_file(course.root() / kFolder / "README.md").find("Not recorded") != std::string::npos);
+    const Claims claims =
+        recorded_claims(Course(course.root()), read_chapter(course.root(), "ch05_streams"), true);
+    CHECK(std::none_of(claims.begin(), claims.end(),
+                       [](const Claim& c) { return c.verdict == Verdict::fail; }));
     course.replace(kFolder / "case.toml", "draft = true\nsanitizers = [\"memcheck\"]", "");
     CHECK(course.not_passed() == "");
     course.replace(kFolder / "case.toml", "[\"streams_used\"]", "[\"streams_used\", \"answer\"]");
