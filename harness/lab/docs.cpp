@@ -53,7 +53,7 @@ struct Page {
     }
 };
 
-/// Stands in a block whose case is a draft that has no evidence yet.
+/// Stands in a block whose case is a draft that has no evidence of today's programs yet.
 const char* const kNotRecorded = "*Not recorded on a GPU yet, so nothing is claimed here.*\n";
 
 void no_announcement(const std::string&) {}
@@ -82,9 +82,12 @@ Subject subject_of(const Page& page, const std::string& argument) {
     return {*found, {words.begin() + 2, words.end()}};
 }
 
-/// Is this a draft without evidence? Where a case that is no draft lacks evidence, opening it is an Error.
+/// Is this a draft without evidence of today's programs? Where a case that is no draft lacks evidence,
+/// opening it is an Error.
 bool lacks_evidence(const Course& course, const Case& of) {
-    return of.draft && !is_recorded(course, of.programs);
+    return of.draft && !std::all_of(of.programs.begin(), of.programs.end(), [&](const Program& program) {
+               return fresh_recording(course, program).has_value();
+           });
 }
 
 std::string measured(const Page& page, const std::string& argument, Outputs&) {
@@ -115,8 +118,9 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
     const Chapter& chapter = chapter_of(page);
     const Case* const roofs = chapter.measures_roofs();
     if (!roofs) throw Error(fmt::format("{} has no program that measures roofs", chapter.id));
-    if (lacks_evidence(page.course, *roofs)) return kNotRecorded;
-    const std::string exercise = argument.empty() ? "" : subject_of(page, argument).of.name;
+    const Case& of = argument.empty() ? chapter.pair : subject_of(page, argument).of;
+    if (lacks_evidence(page.course, *roofs) || lacks_evidence(page.course, of)) return kNotRecorded;
+    const std::string exercise = argument.empty() ? "" : of.name;
     const RooflineEvidence found =
         collect_points(page.course, chapter, exercise, open_recorded(page.course, roofs->programs[0]), false);
     if (!found.left_out.empty()) throw Error(found.left_out[0], kFindingFailed);

@@ -97,6 +97,14 @@ TEST_CASE("contributing: an unrecorded draft is known everywhere, and nothing of
     CHECK(lab({"verify", "--recorded", "ch05"}).exit_code == 1);
 }
 
+TEST_CASE("contributing: a draft that was recorded in another form claims nothing on its page") {
+    const WithExercise course;
+    course.record();
+    course.replace(kFolder / "case.toml", "draft = true", "draft = true\nsanitizers = [\"racecheck\"]");
+    (void)run_lab({"docs"}, course.root());
+    CHECK(read_file(course.root() / kFolder / "README.md").find("Not recorded") != std::string::npos);
+}
+
 TEST_CASE("contributing: a recorded exercise is judged on both sides, and no other file is edited") {
     const WithExercise course;
     course.record();
