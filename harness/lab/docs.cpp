@@ -116,8 +116,9 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
     const Chapter& chapter = chapter_of(page);
     const Case* const roofs = chapter.measures_roofs();
     if (!roofs) throw Error(fmt::format("{} has no program that measures roofs", chapter.id));
-    if (lacks_evidence(page.course, *roofs)) return kNotRecorded;
-    const std::string exercise = argument.empty() ? "" : subject_of(page, argument).of.name;
+    const Case& of = argument.empty() ? chapter.pair : subject_of(page, argument).of;
+    if (lacks_evidence(page.course, *roofs) || lacks_evidence(page.course, of)) return kNotRecorded;
+    const std::string exercise = argument.empty() ? "" : of.name;
     const RooflineEvidence found =
         collect_points(page.course, chapter, exercise, open_recorded(page.course, roofs->programs[0]), false);
     if (!found.left_out.empty()) throw Error(found.left_out[0], kFindingFailed);

@@ -51,12 +51,16 @@ TEST_CASE("roofline: roofs and points are read from evidence, and what has none 
     Chapter chapter = course.chapter("ch07");
     const Evidence roofs = open_recorded(course, chapter.measures_roofs()->programs[0]);
     const RooflineEvidence whole = collect_points(course, chapter, "", roofs, false);
-    const RooflineEvidence part = collect_points(course, chapter, "count_it", roofs, false);
     CHECK(whole.left_out.empty());
     CHECK(whole.points.size() == 4);
-    CHECK(part.points.size() == 5);
-    CHECK(to_json(part)["points"].size() == part.points.size());
-    CHECK(roofline_tables(part, true).find("saxpy |") != std::string::npos);
+    const Case* const exercise = chapter.exercise("count_it");
+    REQUIRE(exercise);
+    if (!exercise->draft || is_freshly_recorded(course, exercise->programs)) {
+        const RooflineEvidence part = collect_points(course, chapter, "count_it", roofs, false);
+        CHECK(part.points.size() == 5);
+        CHECK(to_json(part)["points"].size() == part.points.size());
+        CHECK(roofline_tables(part, true).find("saxpy |") != std::string::npos);
+    }
 
     chapter.pair.points[0].query.sql = "SELECT 'x', 1, 0, 1";
     const RooflineEvidence broken = collect_points(course, chapter, "", roofs, false);
