@@ -40,6 +40,12 @@ const Look& look_of(Paint paint) {
         ->look;
 }
 
+Paint paint_of(Direction direction) {
+    if (direction == Direction::host_to_device) return Paint::to_device;
+    if (direction == Direction::device_to_host) return Paint::to_host;
+    return direction == Direction::set ? Paint::memory_set : Paint::other_copy;
+}
+
 std::vector<LegendEntry> legend_of(std::span<const Timeline> timelines) {
     ByPaint<std::set<std::string_view>> names{};  // of the kernels; "" for any other box
     for (const Timeline& timeline : timelines) {

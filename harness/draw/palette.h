@@ -24,6 +24,9 @@ struct Look {
 
 [[nodiscard]] const Look& look_of(Paint paint);
 
+/// That of a copy or a memory set.
+[[nodiscard]] Paint paint_of(Direction direction);
+
 /// A paint and what it stands for.
 struct LegendEntry {
     Paint paint{};

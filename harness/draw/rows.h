@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/intervals.h"
+#include "evidence/trace.h"
 
 namespace lab {
 
@@ -19,6 +20,17 @@ namespace lab {
 
 /// "main thread", or "thread 4711" as ps -T numbers it; the main thread has the number of its process.
 [[nodiscard]] std::string thread_name(int64_t process, int64_t thread);
+
+/// Was more than one process captured, so that names of rows have to tell them apart?
+[[nodiscard]] bool has_several_processes(const Trace& trace);
+
+/// "copy host to device", ... or "memory set".
+[[nodiscard]] std::string name_of(const Copy& copy);
+
+/// For each call of the trace: does the host wait for the GPU in it? By name and by what the copies did: in
+/// the export's table of synchronisations, a stream that waits for an event has the same type as a host that
+/// waits.
+[[nodiscard]] std::vector<bool> host_waits(const Trace& trace);
 
 /// Sorts boxes by their begin, and where that is the same, longest first; returns their times.
 template <class Box>

@@ -16,15 +16,6 @@ namespace lab {
 
 namespace {
 
-bool has_several_processes(const Trace& trace) {
-    std::set<int64_t> processes;
-    const auto see = [&](const auto& records) {
-        for (const auto& r : records) processes.insert(r.process);
-    };
-    see(trace.kernels), see(trace.copies), see(trace.api_calls), see(trace.ranges);
-    return processes.size() > 1;
-}
-
 Interval window_of(const Trace& trace) {
     Interval window{INT64_MAX, INT64_MIN};
     const auto widen = [&](const auto& records) {
@@ -61,12 +52,7 @@ class View {
             const std::string shown = printable(name);
             names_.push_back(shown.empty() ? "(no name)" : shown);
         }
-        copy_of_.resize(shown().api_calls.size());
-        for (const Copy& copy : shown().copies) {
-            if (copy.call < 0) continue;
-            const Copy*& first = copy_of_[copy.call];  // it may be in parts
-            if (!first) first = &copy;
-        }
+        waits_ = host_waits(shown());
     }
 
     const Trace& all;
@@ -93,18 +79,7 @@ class View {
         return call.end_ns > window.begin && call.start_ns < window.end;
     }
 
-    /// Does the host wait for the GPU in this call? By name and by what the copies did: in the export's
-    /// table of synchronisations, a stream that waits for an event has the same type as a host that waits.
-    [[nodiscard]] bool waits(const ApiCall& call) const {
-        const std::string& name = name_of(call.name);
-        if (name.ends_with("Synchronize")) return true;
-        const Copy* const copy = copy_of_[&call - shown().api_calls.data()];
-        if (!copy || copy->start_ns >= call.end_ns) return false;
-        const bool blocks = name.find("Async") == std::string::npos;
-        if (copy->direction == Direction::set) return blocks && copy->to == "pinned";
-        if (copy->direction == Direction::device_to_device) return false;
-        return blocks || copy->from == "pageable" || copy->to == "pageable";
-    }
+    [[nodiscard]] bool waits(const ApiCall& call) const { return waits_[&call - shown().api_calls.data()]; }
 
     /// The names of other calls that take a noticeable part of the picture, all calls of a name together.
     [[nodiscard]] std::set<std::string> long_calls() const {
@@ -140,23 +115,15 @@ class View {
     std::optional<RangePart> part_;
     bool several_processes_ = false;
     std::vector<std::string> names_;
-    std::vector<const Copy*> copy_of_;  ///< by call, of what is shown; null for a call that copies nothing
+    std::vector<bool> waits_;  ///< by call, of what is shown
 };
-
-Paint paint_of(Direction direction) {
-    if (direction == Direction::host_to_device) return Paint::to_device;
-    if (direction == Direction::device_to_host) return Paint::to_host;
-    return direction == Direction::set ? Paint::memory_set : Paint::other_copy;
-}
 
 Box copy_box(const View& view, const Copy& copy) {
     Box box = view.box(paint_of(copy.direction), copy, format_bytes(copy.bytes));
-    const std::string what =
-        copy.direction == Direction::set ? "memory set" : fmt::format("copy {}", to_string(copy.direction));
     const std::string kinds = copy.from.empty() ? "" : fmt::format(" ({} to {})", copy.from, copy.to);
     const double ns = copy.end_ns - copy.start_ns;
     const std::string rate = ns > 0 ? fmt::format(", {} GB/s", format_number(copy.bytes / ns, 3)) : "";
-    box.hover = printable(fmt::format("{}{} {}, stream {}: {}{}", what, kinds, box.name, copy.stream,
+    box.hover = printable(fmt::format("{}{} {}, stream {}: {}{}", name_of(copy), kinds, box.name, copy.stream,
                                       view.when(copy.start_ns, copy.end_ns), rate));
     return box;
 }
@@ -310,6 +277,7 @@ std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, 
         timeline.end_ns = view.window.end;
         timeline.origin_ns = view.origin_ns;
         timeline.idle = idle_time(view);
+        timeline.trace = &view.all;
         timeline.options = view.options;
         add_host_rows(timeline, view, long_calls);
         add_gpu_rows(timeline, view);

@@ -68,6 +68,13 @@ struct TimelineRow {
     std::vector<Box> boxes;  ///< by begin
 };
 
+/// Sampled values over time, such as a metric of a GPU.
+struct Curve {
+    std::string name, unit;  ///< "SMs Active", "%"
+    std::vector<std::pair<int64_t, double>>
+        points;  ///< ns on the clock of the capture, rising; and the value
+};
+
 /// A picture of a capture.
 struct Timeline {
     int64_t begin_ns = 0, end_ns = 0;  ///< the window
@@ -75,6 +82,8 @@ struct Timeline {
     std::vector<TimelineRow> rows;
     Intervals idle;  ///< time in the window in which no GPU of the capture did anything at all
     TimelineOptions options;
+    const Trace* trace = nullptr;  ///< the whole capture, which must outlive the picture
+    std::vector<Curve> curves;     ///< only in the HTML page
 
     /// How long the window is.
     [[nodiscard]] int64_t span_ns() const { return end_ns - begin_ns; }
@@ -103,6 +112,11 @@ struct Timeline {
 /// The timelines above each other on one time scale, as one SVG figure: each starts at its own zero, and the
 /// shorter one ends earlier. 960 pixels wide; the same input gives the same bytes.
 [[nodiscard]] std::string timeline_svg(const std::vector<Timeline>& above_each_other);
+
+/// The whole captures above each other on one time scale, as one HTML page that needs nothing else: it begins
+/// at the windows of the timelines and can be zoomed, searched and measured. Its rows are those of Nsight
+/// Systems, with every CUDA call, in the paints of the timelines.
+[[nodiscard]] std::string timeline_html(const std::vector<Timeline>& above_each_other);
 
 /// The rows of a timeline with one cell a time slice, an axis and a legend; no line is wider than `columns`.
 /// What filled most of a cell gives its glyph. Give `scale_span_ns`, the longest span of several timelines,
