@@ -38,6 +38,10 @@ void draw(const Trace& trace, const std::optional<std::string>& range) {
     if (options.from_ns < options.to_ns) timelines.push_back(build_timeline(trace, options));
     if (const std::string svg = timeline_svg(timelines); printable_lines(svg) != svg)
         broken_promise("a picture holds characters that are not safe to print");
+    const std::string page = timeline_html(timelines);
+    const std::size_t data = page.find("<script type=\"application/json\""), begin = page.find('>', data) + 1;
+    if (!nlohmann::json::accept(page.substr(begin, page.find('<', begin) - begin)))
+        broken_promise("an HTML page whose data is no JSON, or ends its element");
     for (const Timeline& timeline : timelines)
         for (const int columns : {1, 20, 100})
             if (const std::string text = timeline_terminal(timeline, columns, false);
