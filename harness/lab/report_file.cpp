@@ -23,6 +23,17 @@ std::string meant_by(const std::string& file) {
 
 }  // namespace
 
+void check_outputs(const std::vector<fs::path>& reports, const std::vector<fs::path>& pictures) {
+    std::vector<fs::path> taken = reports;
+    for (const fs::path& picture : pictures) {
+        for (const fs::path& other : taken)
+            if (!picture.empty() && !other.empty() && is_same_file(picture, other))
+                throw Error(fmt::format("{} and {} are one file: give another name to write to",
+                                        other.string(), picture.string()));
+        taken.push_back(picture);
+    }
+}
+
 Program program_of_course(const Course& course, const std::string& name) {
     const std::size_t slash = name.rfind('/');
     const std::string owner = name.substr(0, slash);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/files.h"
 #include "course/course.h"
@@ -26,6 +27,9 @@ struct ReportFile {
 /// Opens a report; an Error says why it cannot be used, as where it holds no trace and `needs_trace`. An
 /// .nsys-rep is exported to a temporary folder: nsys would silently take an old .sqlite beside it.
 [[nodiscard]] ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace);
+
+/// No picture takes the place of a report, or of another picture: an Error names the two. "" stands for none.
+void check_outputs(const std::vector<fs::path>& reports, const std::vector<fs::path>& pictures);
 
 /// A program by "ch05/buggy", "ch05/vector_add_pipeline/starter" or "ch07/ceilings", a companion. An Error
 /// names the programs that there are if the name is of no program.

@@ -6,12 +6,14 @@
 
 #include "core/files.h"
 #include "core/terminal.h"
+#include "core/text.h"
 #include "course/case_evidence.h"
 #include "course/judge.h"
 #include "draw/timeline.h"
 #include "lab/command.h"
 #include "lab/findings_table.h"
 #include "lab/learner.h"
+#include "lab/report_file.h"
 #include "lab/rooflines.h"
 #include "lab/tool_output.h"
 
@@ -20,7 +22,7 @@ namespace lab {
 namespace {
 
 struct RunOptions {
-    std::string name;
+    std::string name, html;
     bool live = false, recorded = false, json = false;
 };
 
@@ -71,12 +73,16 @@ std::optional<RooflineEvidence> find_roofline(const Course& course, const Course
     }
 }
 
-void print_timelines(const Course& course, const Case& of, const CaseEvidence& evidence) {
+std::vector<Timeline> timelines_of(const Case& of, const CaseEvidence& evidence) {
     std::vector<std::pair<const Trace*, TimelineOptions>> programs;
     for (std::size_t side = 0; side < of.programs.size(); ++side)
         programs.push_back(
             {&evidence.sides[side].trace(), {of.programs[side].name, evidence.label, of.range}});
-    std::vector<Timeline> timelines = build_timelines(programs);
+    return build_timelines(programs);
+}
+
+void print_timelines(const Course& course, const Case& of, const CaseEvidence& evidence) {
+    const std::vector<Timeline> timelines = timelines_of(of, evidence);
     int64_t scale_ns = 0;
     for (const Timeline& timeline : timelines) scale_ns = std::max(scale_ns, timeline.span_ns());
     for (Timeline timeline : timelines) {
@@ -158,9 +164,8 @@ void print_as_json(const Course::Chosen& chosen, const Found& found, const std::
     print_json(json);
 }
 
-void print(const Course& course, const Course::Chosen& chosen, const Found& found,
-           const std::vector<Found>& singles, const std::optional<RooflineEvidence>& roofline,
-           const std::string& no_roofline) {
+void print(const Course& course, const Found& found, const std::vector<Found>& singles,
+           const std::optional<RooflineEvidence>& roofline, const std::string& no_roofline) {
     const Case& of = *found.of;
     fmt::print("{}  {}\n{}\n", bold(of.id), of.title, paragraph(found.evidence->label));
     if (!found.evidence->note.empty()) fmt::print("{}\n", paragraph("(" + found.evidence->note + ")"));
@@ -169,12 +174,14 @@ void print(const Course& course, const Course::Chosen& chosen, const Found& foun
     for (const Found& single : singles) print_single(single);
     if (roofline) print_roofline(course, *roofline, of.id);
     if (!no_roofline.empty()) fmt::print("\n{}\n", paragraph("roofline none: " + no_roofline));
-    fmt::print("next     {}\n", next_step(course, chosen));
 }
 
 int run_case(const RunOptions& options) {
     const Course course = Course::find();
     const Course::Chosen chosen = course.choose(options.name);
+    if (!options.html.empty() && !chosen.subject().needs().trace)
+        throw Error(fmt::format("{} has no timeline to write to {}: its findings need no trace",
+                                chosen.subject().id, options.html));
     const Source source = options.live ? Source::live : options.recorded ? Source::recorded : Source::best;
     const Found found = find(course, chosen.subject(), source);
     const bool live = found.evidence->live;
@@ -184,10 +191,17 @@ int run_case(const RunOptions& options) {
     Verdict worst = worst_of(found.rows);
     for (const Found& single : singles)
         worst = std::max(worst, single.evidence ? worst_of(single.rows) : Verdict::not_run);
-    if (options.json)
+    check_outputs(found.evidence->files, {options.html});
+    check_outputs(found.evidence->reports, {options.html});
+    const bool says_page = !options.html.empty() &&
+                           write_file(options.html, timeline_html(timelines_of(*found.of, *found.evidence)));
+    if (options.json) {
         print_as_json(chosen, found, singles, roofline);
-    else
-        print(course, chosen, found, singles, roofline, no_roofline);
+    } else {
+        print(course, found, singles, roofline, no_roofline);
+        if (says_page) fmt::print("page     {}  (a browser opens it)\n", printable(options.html));
+        fmt::print("next     {}\n", next_step(course, chosen));
+    }
     return exit_code_of(worst);
 }
 
@@ -206,6 +220,8 @@ void add_run(Session& session) {
     command.flag("--live", options->live, "runs it here, or fails");
     command.flag("--recorded", options->recorded, "shows the recorded evidence, GPU or not");
     command.flag("--json", options->json, "prints the findings as JSON");
+    command.option("--html", "OUT", options->html,
+                   "writes the timelines as a page for any browser to this file");
     command.exclude("--live", "--recorded");
 }
 

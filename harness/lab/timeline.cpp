@@ -19,7 +19,7 @@ namespace lab {
 namespace {
 
 struct TimelineRequest {
-    std::string file, range, from, to, svg, chrome;
+    std::string file, second, range, from, to, svg, html, chrome;
 };
 
 /// Reads "20ms" or "1.5 us" in ns; nothing if the option is not given.
@@ -38,9 +38,9 @@ std::optional<int64_t> parse_time(const char* option, const std::string& text) {
 }
 
 /// The file's name, and which part of it is shown.
-std::string title_of(const TimelineRequest& request, const std::optional<int64_t>& from_ns,
+std::string title_of(const std::string& file, const std::optional<int64_t>& from_ns,
                      const std::optional<int64_t>& to_ns) {
-    const std::string name = fs::path(request.file).filename().string();
+    const std::string name = fs::path(file).filename().string();
     const auto in_words = [](int64_t ns) { return format_ns(static_cast<double>(ns)); };
     if (!from_ns && !to_ns) return name;
     return fmt::format("{}, from {}{}", name, in_words(from_ns.value_or(0)),
@@ -52,29 +52,40 @@ void write_output(const std::string& file, std::string_view contents, const char
     if (write_file(file, contents)) fmt::print("{}{}\n", printable(file), what_to_do);
 }
 
-/// No picture takes the place of the report, or of the other picture.
-void check_outputs(const TimelineRequest& of) {
-    for (const auto& [a, b] : {std::pair(of.svg, of.file), {of.chrome, of.file}, {of.svg, of.chrome}})
-        if (!a.empty() && !b.empty() && is_same_file(a, b))
-            throw Error(fmt::format("{} and {} are one file: give another name to write to", a, b));
+void print_timelines(const std::vector<Timeline>& timelines) {
+    int64_t scale_ns = 0;
+    for (const Timeline& timeline : timelines) scale_ns = std::max(scale_ns, timeline.span_ns());
+    for (const Timeline& timeline : timelines)
+        fmt::print("{}{}", &timeline == &timelines.front() ? "" : "\n",
+                   timeline_terminal(timeline, terminal_columns(), terminal_has_colour(), scale_ns));
 }
 
 int timeline(const TimelineRequest& request) {
-    check_outputs(request);
+    check_outputs({request.file, request.second}, {request.svg, request.html, request.chrome});
+    if (!request.second.empty() && !request.chrome.empty())
+        throw Error("--chrome writes one report: name one FILE, or use --html for two");
     const auto from_ns = parse_time("--from", request.from), to_ns = parse_time("--to", request.to);
-    const ReportFile report = open_report(request.file, announce_to_terminal, true);
-    const Evidence& evidence = report.evidence;
     const auto range = request.range.empty() ? std::nullopt : std::optional(request.range);
-    const Timeline picture = build_timeline(
-        evidence.trace(), {title_of(request, from_ns, to_ns), report.label, range, true, from_ns, to_ns});
-    if (!request.svg.empty()) write_output(request.svg, timeline_svg({picture}), "");
+    std::vector<ReportFile> reports;
+    reports.reserve(2);  // traces stay where they are
+    std::vector<std::pair<const Trace*, TimelineOptions>> programs;
+    for (const std::string& file : {request.file, request.second}) {
+        if (file.empty()) continue;
+        const ReportFile& report = reports.emplace_back(open_report(file, announce_to_terminal, true));
+        programs.push_back({&report.evidence.trace(),
+                            {title_of(file, from_ns, to_ns), report.label, range, true, from_ns, to_ns}});
+    }
+    const std::vector<Timeline> timelines = build_timelines(programs);
+    if (!request.svg.empty()) write_output(request.svg, timeline_svg(timelines), "");
+    if (!request.html.empty())
+        write_output(request.html, timeline_html(timelines), "  (open it in a browser)");
     if (!request.chrome.empty()) {
         std::ostringstream json;
-        write_chrome_trace(range ? select_range(evidence.trace(), *range).trace : evidence.trace(), json);
+        const Trace& trace = *programs.front().first;
+        write_chrome_trace(range ? select_range(trace, *range).trace : trace, json);
         write_output(request.chrome, json.view(), "  (open it in ui.perfetto.dev or chrome://tracing)");
     }
-    if (request.svg.empty() && request.chrome.empty())
-        fmt::print("{}", timeline_terminal(picture, terminal_columns(), terminal_has_colour()));
+    if (request.svg.empty() && request.html.empty() && request.chrome.empty()) print_timelines(timelines);
     return kFine;
 }
 
@@ -83,13 +94,21 @@ int timeline(const TimelineRequest& request) {
 void add_timeline(Session& session) {
     const auto request = std::make_shared<TimelineRequest>();
     Subcommand command(
-        session, "timeline", "a picture of a report: terminal, SVG or Perfetto",
-        "Without --svg and --chrome it draws in the terminal. A time is in ns, us, ms or s, "
-        "and counts from the left edge of the picture that is drawn without --from. Short "
-        "CUDA calls that do not wait for the GPU are only in the JSON, which --from and --to do not cut.\n"
-        "Example: ./lab timeline my.nsys-rep --range solve --from 20ms --to 70ms",
+        session, "timeline", "a picture of a report: terminal, browser, SVG, Perfetto",
+        "Without --html, --svg and --chrome it draws in the terminal. The page needs no network, and can be "
+        "zoomed, searched and measured: docs/timeline.md says how. It holds the whole report, and --range, "
+        "--from "
+        "and --to say where it begins. Short CUDA calls that do not wait for the GPU are only there and in "
+        "the "
+        "JSON, which --from and --to do not cut. A time is in ns, us, ms or s, and counts from the left edge "
+        "of the "
+        "picture that is drawn without --from.\n"
+        "Example: ./lab timeline before.nsys-rep after.nsys-rep --html both.html",
         [request] { return timeline(*request); });
     command.argument("FILE", request->file, kReportText);
+    command.argument("FILE2", request->second, "another one, to be drawn below on the same time scale",
+                     false);
+    command.option("--html", "OUT", request->html, "writes a page for any browser to this file");
     command.option("--range", "NAME", request->range, kRangeText);
     command.option("--from", "TIME", request->from, "draws from this time on, such as 20ms");
     command.option("--to", "TIME", request->to, "draws up to this time, such as 45ms");

@@ -97,12 +97,14 @@ outputs() {
     local mine=$temporary/mine.sqlite sample=harness/tests/samples/nsys_2025.3_fixed.sqlite option
     cp "$sample" "$mine"
     ln -s mine.sqlite "$temporary/link"
-    for option in --svg --chrome; do
+    for option in --svg --html --chrome; do
         expect 2 timeline "$mine" "$option" "$temporary/link"
         says 'are one file'
         check 'the report is as it was' cmp -s "$sample" "$mine"
     done
     expect 2 timeline "$mine" --svg "$temporary/both" --chrome "$temporary/both"
+    says 'are one file'
+    expect 2 timeline "$sample" "$mine" --html "$mine"
     says 'are one file'
     expect 0 timeline "$mine" --svg /dev/stdout
     check 'prints the picture, and nothing else' test "${out:0:4} ${out: -6}" = '<svg </svg>'

@@ -216,6 +216,18 @@ timeline() {
         --svg "$new/b.svg" --chrome "$new/b.json"
     check 'the SVG is of the part' grep -q '>fixed.sqlite, from 2 ms to 5 ms<' "$new/b.svg"
     check 'nothing is left beside them' test "$(find "$new" -type f | wc -l)" -eq 4
+    expect 0 timeline "$recorded/buggy.sqlite" "$recorded/fixed.sqlite"
+    check 'both are on one scale' test "$(grep -c ' 30 ms' <<<"$out")" -eq 2
+    expect 0 timeline "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --html "$new/both.html"
+    check 'the page holds both' grep -q '"title":"buggy.sqlite".*"title":"fixed.sqlite"' "$new/both.html"
+    expect 2 timeline "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --chrome "$new/both.json"
+    says 'name one FILE'
+    expect 0 run ch05 --recorded --html "$new/run.html"
+    prints "page     $new/run.html"
+    expect 2 run ch05 --recorded --html "$recorded/fixed.sqlite"
+    says 'are one file'
+    expect 2 run ch04 --recorded --html "$new/none.html"
+    says 'its findings need no trace'
     for name in '--from 5' '--to -5ms' '--from 1e99s' '--from 4ms --to 3ms' '--from 100s'; do
         # shellcheck disable=SC2086
         expect 2 timeline "$recorded/fixed.sqlite" $name
