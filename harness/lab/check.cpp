@@ -82,7 +82,7 @@ int not_run_here(const Exercise& exercise, const std::string& what_was_done, con
                exercise.answer, what_was_done,
                exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing);
     for (const Finding& f : exercise.of.findings)
-        if (f.asserted())
+        if (f.asserts(kRight) && !f.draft)
             fmt::print("  - {}: {}{}\n", f.says, expected_of_answer(exercise.of, f),
                        f.unit.empty() || f.ratio ? "" : " " + f.unit);
     const Course& course = exercise.course;
