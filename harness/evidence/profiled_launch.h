@@ -63,7 +63,7 @@ struct SourceRow {
     int64_t address = 0;  ///< of an instruction, from the kernel's first one that is listed
     std::string text;
     std::array<int64_t, kSourceCounters.size()> counts{};  ///< in the order of kSourceCounters
-    std::string stalls = {};  ///< samples by reason, the most first: "long_sb 371, wait 2"
+    std::string stalls = {};  ///< three reasons with the most samples: "long_sb 371, wait 2"
 };
 
 struct ProfiledLaunch {

@@ -240,7 +240,7 @@ ncu = ["-k", "regex:add"]
 id = "counted"
 says = "what ncu counts"
 sql = "SELECT SUM(value) FROM NCU_METRICS WHERE kernel <> metric"
-starter = "< 0"
+starter = "== 42"
 solution = "== 42"'
     expect 0 check ch05/1
     says 'ncu --clock-control none --metrics sm__cycles_elapsed.max -k regex:add -f -o '
@@ -266,7 +266,7 @@ sections() {
         prints 'launch 0  add (4, 1, 1)x(256, 1, 1)'
         prints 'OPT   Est. Speedup: 42%'
         expect 0 ncu-details "$name" --section WarpStateStats
-        prints 'Stall Wait                      inst            42'
+        prints 'Warp State (All Cycles)  Metric Unit  Metric Value'
         expect 0 ncu-details "$name" --page source --line 7
         prints '   0  LDG.E R0, [R2.64]'
     done
@@ -275,6 +275,16 @@ sections() {
     expect 0 ncu-details "$exercise/evidence/h200/starter.sqlite" --page source
     prints '   7  c[i] = a[i];'
     prints 'ncu --page source --print-source cuda,sass --section SourceCounters'
+    expect 0 analyze "$exercise/evidence/h200/starter.sqlite"
+    prints "./lab ncu-details $exercise/evidence/h200/starter.sqlite shows"
+    for name in section=WarpStateStats rule=CPIStall lines=1; do
+        printf '<!-- ncu: exercise vector_add_pipeline starter %s -->\n<!-- /ncu -->\n' "$name"
+    done >>"$exercise/README.md"
+    : >README.md
+    expect 0 docs
+    for name in 'Stall Wait          inst            42' 'OPT   Est. Speedup: 42%' '   7  c[i] = a[i];'; do
+        check "a page shows $name" grep -qF "$name" "$exercise/README.md"
+    done
     mode whole ncu sectionless
     expect 0 check ch05/1
     says "# ncu's sections are not recorded: it left no report of its sections"

@@ -127,6 +127,7 @@ void add_counters(const SourceColumns& columns, const TableRow& row, SourceRow& 
     for (const auto& [column, reason] : columns.stalls)
         if (count(column) > 0) stalls.emplace_back(-count(column), reason);
     std::sort(stalls.begin(), stalls.end());
+    stalls.resize(std::min<std::size_t>(stalls.size(), 3));  // the others say little
     for (const auto& [samples, reason] : stalls)
         to.stalls += fmt::format("{}{} {}", to.stalls.empty() ? "" : ", ", reason, -samples);
 }
