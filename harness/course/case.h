@@ -98,6 +98,9 @@ struct Case {
     /// The tools that its findings need.
     [[nodiscard]] Needs needs() const;
 
+    /// Is any of ncu's pages asked about an answer? Else they are recorded of the case's own programs alone.
+    [[nodiscard]] bool asks_details_of_answers() const;
+
     /// By id; null if there is none.
     [[nodiscard]] const Finding* finding(const std::string& finding_id) const;
 

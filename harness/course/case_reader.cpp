@@ -233,10 +233,7 @@ Answer read_answer(const fs::path& root, const fs::path& file, const Case& of, b
     answer.program.name = file.stem().string();
     answer.program.file = file;
     answer.program.base = of.folder / base;
-    if (std::none_of(of.findings.begin(), of.findings.end(), [&](const Finding& f) {
-            return f.query.needs.details && f.asserts(kRight) && !f.draft;
-        }))
-        answer.program.ncu_details.clear();  // nothing is asked of its sections
+    if (!of.asks_details_of_answers()) answer.program.ncu_details.clear();
     if (!is_right) record_for(answer.fails, of, answer.program);
     return answer;
 }
@@ -343,6 +340,12 @@ Needs Case::needs() const {
     Needs all;
     for (const Finding& finding : findings) all |= finding.query.needs;
     return all;
+}
+
+bool Case::asks_details_of_answers() const {
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& f) {
+        return f.query.needs.details && f.asserts(kRight) && !f.draft;
+    });
 }
 
 const Finding* Case::finding(const std::string& finding_id) const {

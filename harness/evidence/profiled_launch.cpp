@@ -16,7 +16,7 @@ template <class Add>
 void each_row(const Evidence& evidence, std::vector<ProfiledLaunch>& launches, const char* columns,
               const char* table, const Add& add) {
     Statement row = evidence.database().prepare(
-        fmt::format("SELECT launch, {} FROM {} ORDER BY rowid LIMIT 50000", columns, table));
+        fmt::format("SELECT launch, {} FROM {} ORDER BY rowid LIMIT 20000", columns, table));
     while (row.next()) {
         const auto of = std::find_if(launches.begin(), launches.end(), [&](const ProfiledLaunch& launch) {
             return launch.launch == row.integer(0);

@@ -194,26 +194,27 @@ std::string ncu_page(const Page& page, const std::string& argument, Outputs&) {
     const Evidence evidence = open_recorded(page.course, *program);
     if (!evidence.was_run("ncu_details")) return "*ncu's sections of this program are not recorded yet.*\n";
     const std::vector<ProfiledLaunch> launches = profiled_launches_in(evidence);
-    const ProfiledLaunch* launch = launches.empty() ? nullptr : &launches.back();
+    const auto value_of_word = [&words = words](const std::string& key) -> std::optional<std::string> {
+        for (const std::string& word : words)
+            if (word.starts_with(key)) return word.substr(key.size());
+        return std::nullopt;
+    };
+    const auto number = value_of_word("launch=");
+    const auto launch = std::find_if(launches.rbegin(), launches.rend(), [&](const ProfiledLaunch& each) {
+        return !number || std::to_string(each.launch) == *number;
+    });
     std::string text;
-    for (std::size_t i = words.size() - 1; i > 0 && launch; --i) {
-        const std::size_t equals = std::min(words[i].find('='), words[i].size() - 1);
-        const std::string key = words[i].substr(0, equals), value = words[i].substr(equals + 1);
-        if (key == "launch") {
-            launch = nullptr;
-            for (const ProfiledLaunch& each : launches)
-                if (std::to_string(each.launch) == value) launch = &each;
-        } else if (key == "section") {
-            text = section_text(*launch, value, false);
-        } else if (key == "rule") {
-            text = rule_text(*launch, value);
-        } else if (key == "lines") {
-            text = hot_lines_text(*launch, std::strtoul(value.c_str(), nullptr, 10));
-        } else {
-            throw Error(fmt::format("'{}' is no section=, rule=, lines= or launch=", words[i]));
-        }
-    }
-    if (!launch || text.empty()) throw Error(fmt::format("'{}' shows nothing of a launch", argument));
+    if (launch == launches.rend())
+        text = "";
+    else if (const auto section = value_of_word("section="))
+        text = section_text(*launch, *section, false);
+    else if (const auto rule = value_of_word("rule="))
+        text = rule_text(*launch, *rule);
+    else if (const auto lines = value_of_word("lines="))
+        text = hot_lines_text(*launch, std::strtoul(lines->c_str(), nullptr, 10));
+    if (text.empty())
+        throw Error(
+            fmt::format("'{}' is no section=, rule= or lines= of a launch that was recorded", argument));
     return fmt::format("```text\n{}\n```\n\n*{}*\n", trim(text), source_label(evidence.provenance(), false));
 }
 

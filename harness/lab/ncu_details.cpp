@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
@@ -119,7 +118,7 @@ struct DetailsOptions {
     std::string file, section, kernel, launch, page = "details", line;
     bool json = false;
 
-    [[nodiscard]] bool source() const { return page == "source"; }
+    [[nodiscard]] bool source() const { return page == "source" || !line.empty(); }
 };
 
 /// The number that an option holds; nothing if it is not given.

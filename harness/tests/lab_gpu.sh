@@ -255,19 +255,22 @@ solution = "== 42"'
     says 'ERR_NVGPUCTRPERM'
 }
 
-# What ncu's pages say of an answer, in its evidence and in its report; called by counters().
+# What ncu's pages say of a program, in its evidence and in its report; called by counters().
 sections() {
-    local name ran=build/live/work/ch05_streams/1_vector_add_pipeline/answer
+    local name ran=build/live/$exercise/starter
     sed -i 's/^ncu = .*/&\nncu_details = ["--launch-count", "1"]/' "$exercise/case.toml"
     expect 0 check ch05/1
+    check 'grades without them' lacks "$err" 'SourceCounters'
+    expect 0 run ch05/1 --live
     says '--section SourceCounters --import-source yes --launch-count 1 -f -o '
+    prints "$ran.details.ncu-rep  (ncu-ui opens it)"
     for name in "$ran.sqlite" "$ran.details.ncu-rep"; do
         expect 0 ncu-details "$name"
         prints 'launch 0  add (4, 1, 1)x(256, 1, 1)'
         prints 'OPT   Est. Speedup: 42%'
         expect 0 ncu-details "$name" --section WarpStateStats
         prints 'Warp State (All Cycles)  Metric Unit  Metric Value'
-        expect 0 ncu-details "$name" --page source --line 7
+        expect 0 ncu-details "$name" --line 7
         prints '   0  LDG.E R0, [R2.64]'
     done
     expect 0 record ch05/1
@@ -286,7 +289,7 @@ sections() {
         check "a page shows $name" grep -qF "$name" "$exercise/README.md"
     done
     mode whole ncu sectionless
-    expect 0 check ch05/1
+    expect 0 run ch05/1 --live
     says "# ncu's sections are not recorded: it left no report of its sections"
     expect 1 record ch05/1
     mode whole ncu works

@@ -162,6 +162,9 @@ TEST_CASE("ncu pages: a source line may hold anything; rows that are cut short a
     CHECK(launch.lines[0].stalls == "math 4, wait 1");
     CHECK(launch.lines[0].file == "x.cu");
     CHECK(launch.instructions.size() == 1);
+    const ProfiledLaunch bare =
+        source_of("\"Line No\",\"Source\",\"Address\",\"Source\"\n\"7\",\"x;\",\"-\",\"-\"\n", 1);
+    CHECK(bare.lines.empty());
     const ProfiledLaunch without = source_of("==WARNING== no line information\n", 1);
     CHECK(without.lines.empty());
 }

@@ -213,8 +213,10 @@ std::vector<std::string> add_source_page(std::string_view text, ProfiledLaunch& 
     count_from_first(launch.instructions);
     std::vector<std::string> problems;
     if (!columns)
-        problems.push_back(fmt::format("ncu has no source lines of {}: it was built without -lineinfo",
+        problems.push_back(fmt::format("ncu shows no source lines of {}. Was it built with -lineinfo?",
                                        printable(shorten(launch.kernel, 60))));
+    else if (columns->counters[0] == columns->width || columns->counters[2] == columns->width)
+        problems.emplace_back("ncu's page source has no column of samples, or none of instructions executed");
     if (unread > 0)
         problems.push_back(fmt::format("{} rows of ncu's page source are not as long as its header", unread));
     return problems;
