@@ -22,6 +22,9 @@ namespace lab {
 /// The programs of a case by index: buggy and fixed, or starter and solution. A single program is the first.
 inline constexpr std::size_t kFaulty = 0, kRight = 1;
 
+/// In place of an expectation of the right program: the finding is about the faulty one alone.
+inline constexpr const char* kAny = "any";
+
 /// What is expected of one program's value divided by the other's, both recorded on the same machine.
 struct Ratio {
     std::size_t divisor = kFaulty;
@@ -38,10 +41,16 @@ struct Finding {
     double margin = 0;                                 ///< relative; above 0 for a ratio of measured times
     bool may_be_missing = false;                       ///< it is shown, and may have no value
     bool may_fail = false;  ///< it is about a program that may have failed in its recording
+    bool draft = false;     ///< what it asks about has not been recorded on a GPU yet
     std::string where;      ///< "ch05_streams/case.toml:12"
 
     /// Does it demand anything, or is it only shown?
     [[nodiscard]] bool asserted() const { return expect[0].has_value() || ratio.has_value(); }
+
+    /// Does it demand anything of this program?
+    [[nodiscard]] bool asserts(std::size_t side) const {
+        return expect[side].has_value() || ratio.has_value();
+    }
 };
 
 /// Points of a roofline. A row of the query is a point: name, FLOP, bytes and seconds.
@@ -88,6 +97,9 @@ struct Case {
 
     /// The tools that its findings need.
     [[nodiscard]] Needs needs() const;
+
+    /// Is any of ncu's pages asked about an answer? Else they are recorded of the case's own programs alone.
+    [[nodiscard]] bool asks_details_of_answers() const;
 
     /// By id; null if there is none.
     [[nodiscard]] const Finding* finding(const std::string& finding_id) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "core/error.h"
@@ -12,6 +13,9 @@
 namespace lab {
 
 namespace {
+
+/// What lies beside the evidence of a run, for the GUIs.
+constexpr std::array kReports{".nsys-rep", ".ncu-rep", ".details.ncu-rep"};
 
 using Open = std::function<std::optional<Evidence>(const Program&)>;
 
@@ -28,7 +32,7 @@ std::optional<CaseEvidence> gather(const Course& course, const Case& of, bool li
     const auto stale =
         std::find_if(all.sides.begin(), all.sides.end(), [](const Evidence& e) { return e.is_stale(); });
     all.label = source_label((stale == all.sides.end() ? all.sides[0] : *stale).provenance(), live);
-    for (const char* extension : {".nsys-rep", ".ncu-rep"})
+    for (const char* extension : kReports)
         for (const fs::path& file : all.files)
             if (const fs::path report = fs::path(file).replace_extension(extension); fs::exists(report))
                 all.reports.push_back(report);
@@ -43,7 +47,7 @@ const char* const kNamelessFolder = "/course";
 void keep_reports(const Course& course, const fs::path& report, const fs::path& evidence,
                   const Announce& announce) {
     constexpr std::uintmax_t kMostBytes = 3'000'000;
-    for (const char* extension : {".nsys-rep", ".ncu-rep"}) {
+    for (const char* extension : kReports) {
         const fs::path made = fs::path(report).replace_extension(extension);
         const fs::path kept = fs::path(evidence).replace_extension(extension);
         fs::remove(kept);  // it would be of another run
@@ -66,7 +70,7 @@ std::string missing_for_live(const Needs& needs) {
     if (!gpu()) return "there is no NVIDIA GPU here";
     if (!nvcc()) return "nvcc, the CUDA compiler, is not here";
     if (needs.nsys && !nsys()) return "nsys (Nsight Systems) is not here";
-    if (needs.counters && !ncu()) return "ncu (Nsight Compute) is not here";
+    if ((needs.counters || needs.details) && !ncu()) return "ncu (Nsight Compute) is not here";
     if (needs.reports && !compute_sanitizer()) return "compute-sanitizer is not here";
     return "";
 }
@@ -92,7 +96,8 @@ Evidence open_recorded(const Course& course, const Program& program) {
 std::optional<Evidence> fresh_recording(const Course& course, const Program& program) {
     try {
         Evidence evidence = open_recorded(course, program);
-        return evidence.is_stale() ? std::nullopt : std::optional(std::move(evidence));
+        const bool lacks_details = !program.ncu_details.empty() && !evidence.was_run("ncu_details");
+        return evidence.is_stale() || lacks_details ? std::nullopt : std::optional(std::move(evidence));
     } catch (const Error&) {
         return std::nullopt;
     }
@@ -132,7 +137,7 @@ Evidence record_live(const Course& course, const Program& program, const Announc
     fs::create_directories(path.parent_path());
     {
         const Lock lock(path);
-        for (const char* extension : {".nsys-rep", ".ncu-rep"})  // an old report must not pass for a new one
+        for (const char* extension : kReports)  // an old report must not pass for a new one
             fs::remove(fs::path(path).replace_extension(extension));
         const fs::path report = fs::path(path).replace_extension(".nsys-rep");
         write_evidence(record_program(course, program, binary, report, false, announce), path);

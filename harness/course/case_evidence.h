@@ -30,7 +30,8 @@ struct CaseEvidence {
 /// changed since. An Error if a recording is missing or damaged.
 [[nodiscard]] Evidence open_recorded(const Course& course, const Program& program);
 
-/// The same of today's program; nothing if a recording is missing, damaged or stale.
+/// The same of today's program; nothing if a recording is missing, damaged or stale, or lacks ncu's pages
+/// that its case asks for.
 [[nodiscard]] std::optional<Evidence> fresh_recording(const Course& course, const Program& program);
 
 /// Are all recordings of these programs there, fresh or stale?

@@ -43,6 +43,9 @@ Program read_program_facts(TomlReader& toml) {
     program.sanitizers = read_sanitizers(toml, "sanitizers");
     program.ncu_metrics = toml.texts_or_none("ncu_metrics");
     program.ncu_options = toml.texts_or_none("ncu");
+    program.ncu_details = toml.texts_or_none("ncu_details");
+    if (!program.ncu_details.empty() && program.ncu_metrics.empty())
+        toml.fail("'ncu_details' needs 'ncu_metrics': ncu counts first", "ncu_details");
     program.gpu_metrics = toml.texts_or_none("gpu_metrics");
     program.traced = toml.flag_or("traced", true);
     program.recording.nsys_options = toml.texts_or_none("nsys");
@@ -61,12 +64,14 @@ Program read_program_facts(TomlReader& toml) {
 /// compute-sanitizer said.
 std::string cannot_be_asked(const Program& program, const std::string& recording, const Needs& needs) {
     if (needs.trace && recording.empty() && !program.traced) return "needs a trace, and 'traced' is false";
+    if (needs.details && program.ncu_details.empty())
+        return "needs ncu's sections or source lines, and 'ncu_details' chooses no launches";
     if (recording.empty()) return "";
     const Recording* const further = program.recording_called(recording);
     if (!further) return fmt::format("is asked of the recording '{}', which there is not", recording);
     if (needs.trace && further->nsys_options.empty())
         return fmt::format("needs a trace, and the recording '{}' has no options for nsys", recording);
-    if (needs.counters || needs.reports)
+    if (needs.counters || needs.details || needs.reports)
         return fmt::format("needs ncu or compute-sanitizer, and the recording '{}' has neither", recording);
     return "";
 }
@@ -98,6 +103,7 @@ Finding read_finding(TomlReader& block, const Case& of, const std::string& shown
     finding.unit = block.text_or("unit", "");
     finding.recording = block.text_or("recording", "");
     finding.query = read_query(block, of, finding.recording);
+    finding.draft = block.flag_or("draft", false);
     if (shown.empty()) {
         const std::vector<std::string> sides = sides_of(of.kind);
         finding.margin = block.number_or("margin", 0);
@@ -106,7 +112,8 @@ Finding read_finding(TomlReader& block, const Case& of, const std::string& shown
         if (finding.ratio && finding.margin <= 0)
             block.fail("a comparison of the two programs is of measured times, so it needs a 'margin'");
         for (std::size_t side = 0; !finding.ratio && side < sides.size(); ++side)
-            finding.expect[side] = read_expectation(block, sides[side]);
+            if (side == kFaulty || block.text(sides[side]) != kAny)
+                finding.expect[side] = read_expectation(block, sides[side]);
     } else {
         finding.may_be_missing = block.flag_or("may_be_missing", false);
     }
@@ -226,6 +233,7 @@ Answer read_answer(const fs::path& root, const fs::path& file, const Case& of, b
     answer.program.name = file.stem().string();
     answer.program.file = file;
     answer.program.base = of.folder / base;
+    if (!of.asks_details_of_answers()) answer.program.ncu_details.clear();
     if (!is_right) record_for(answer.fails, of, answer.program);
     return answer;
 }
@@ -334,6 +342,12 @@ Needs Case::needs() const {
     return all;
 }
 
+bool Case::asks_details_of_answers() const {
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& f) {
+        return f.query.needs.details && f.asserts(kRight) && !f.draft;
+    });
+}
+
 const Finding* Case::finding(const std::string& finding_id) const {
     for (const Finding& finding : findings)
         if (finding.id == finding_id) return &finding;
@@ -377,7 +391,7 @@ std::vector<Program> Case::all_programs() const {
 std::vector<std::string> tools_for(const Needs& needs) {
     std::vector<std::string> tools;
     if (needs.nsys) tools.emplace_back("nsys");
-    if (needs.counters) tools.emplace_back("ncu");
+    if (needs.counters || needs.details) tools.emplace_back("ncu");
     if (needs.reports) tools.emplace_back("compute-sanitizer");
     return tools;
 }

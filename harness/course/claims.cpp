@@ -55,7 +55,9 @@ void judge_findings(const Case& of, const std::vector<Evidence>& evidence, const
         std::string text = join(measured, " | ");
         if (row.ratio)
             text += fmt::format(", {}: {}", of.text_of(*row.finding->ratio), row.ratio->measured.text());
-        add({Claim::Kind::finding, of.id, row.finding->id, text, row.verdict, row.why(of.programs),
+        const bool done = row.finding->draft && !row.is_open();
+        add({Claim::Kind::finding, of.id, row.finding->id, text, done ? Verdict::fail : row.verdict,
+             done ? "it is recorded: take `draft = true` out" : row.why(of.programs),
              !row.finding->asserted(), row.finding->where});
     }
 }

@@ -69,7 +69,9 @@ Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size
     Judged judged{measure(*recording, finding.query), Verdict::pass, ""};
     if (!judged.measured.was_run) return missing(judged.measured.missing, Verdict::not_run);
     if (!judged.measured.value)
-        return finding.may_be_missing ? judged : missing(judged.measured.missing, Verdict::fail);
+        return finding.may_be_missing || (finding.asserted() && !finding.asserts(side))
+                   ? judged
+                   : missing(judged.measured.missing, Verdict::fail);
     if (!finding.asserted()) return judged;
     if (finding.query.needs.trace)
         if (const auto problems = capture_problems(recording->database()); !problems.empty()) {
@@ -105,6 +107,7 @@ std::vector<std::string> Grade::not_passed() const {
 Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* faulty) {
     Grade grade{{}, Verdict::pass};
     for (const Finding& finding : of.findings) {
+        if (finding.draft || (finding.asserted() && !finding.asserts(kRight))) continue;
         Judged judged = judge_finding(answer, finding, kRight);
         if (finding.ratio)
             judged = faulty ? judge_ratio(finding, judge_finding(*faulty, finding, kFaulty), judged)
@@ -118,7 +121,8 @@ Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* fault
 
 Verdict worst_of(const std::vector<FindingRow>& rows) {
     Verdict worst = Verdict::pass;
-    for (const FindingRow& row : rows) worst = std::max(worst, row.verdict);
+    for (const FindingRow& row : rows)
+        if (!row.is_open()) worst = std::max(worst, row.verdict);
     return worst;
 }
 

@@ -26,6 +26,9 @@ struct FindingRow {
 
     /// What is wrong, for every verdict but pass: a sentence for each side at fault.
     [[nodiscard]] std::string why(const std::vector<Program>& programs) const;
+
+    /// Is it a draft whose evidence is still to be recorded?
+    [[nodiscard]] bool is_open() const { return finding->draft && verdict == Verdict::not_run; }
 };
 
 /// Judges one program by the expectation of a side. A finding that is only shown, or that compares both
@@ -46,9 +49,10 @@ struct Grade {
 };
 
 /// Findings that compare the two programs need the faulty one's evidence, recorded beside; without it they
-/// are not run.
+/// are not run. Left out are drafts, and findings about the faulty program alone.
 [[nodiscard]] Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* faulty = nullptr);
 
+/// Of all rows but those of drafts that are still to be recorded.
 [[nodiscard]] Verdict worst_of(const std::vector<FindingRow>& rows);
 
 }  // namespace lab

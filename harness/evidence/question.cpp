@@ -69,6 +69,7 @@ std::string tool_not_run(const Evidence& evidence, const Query& query) {
     if (query.needs.trace && !evidence.has_trace())
         return evidence.captured_nothing() ? "nsys captured nothing of" : "nsys did not run on";
     if (query.needs.counters && !evidence.was_run("ncu")) return "ncu did not run on";
+    if (query.needs.details && !evidence.was_run("ncu_details")) return "ncu's sections were not recorded of";
     if (query.needs.gpu_samples && !evidence.was_run("gpu_metrics"))
         return "nsys took no samples of the GPU of";
     if (query.needs.reports)
@@ -98,7 +99,7 @@ Measured measure_metric(const Evidence& evidence, const Query& query) {
 
 Needs& Needs::operator|=(const Needs& other) {
     trace |= other.trace, nsys |= other.nsys, gpu_samples |= other.gpu_samples;
-    counters |= other.counters, reports |= other.reports, narrows |= other.narrows;
+    counters |= other.counters, details |= other.details, reports |= other.reports, narrows |= other.narrows;
     return *this;
 }
 
@@ -116,6 +117,7 @@ Needs needs_of_sql(const std::string& sql) {
         needs.nsys |= needs.trace || name == "nsys_run";
         needs.gpu_samples |= name == "gpu_metrics";
         needs.counters |= name == "ncu_metrics";
+        needs.details |= is_one_of({"ncu_launches", "ncu_sections", "ncu_rules", "ncu_source", "ncu_sass"});
         needs.reports |= name.starts_with("sanitizer_");
     }
     return needs;

@@ -16,6 +16,7 @@ struct Needs {
     bool nsys = false;         ///< nsys, whether it left a report or not
     bool gpu_samples = false;  ///< nsys's sampling of the GPU
     bool counters = false;     ///< ncu
+    bool details = false;      ///< ncu's sections and source lines
     bool reports = false;      ///< compute-sanitizer
     bool narrows = false;      ///< it asks a view that an NVTX range narrows
 

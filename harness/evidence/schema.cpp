@@ -67,6 +67,21 @@ const std::vector<OwnTable>& own_tables() {
         {"NSYS_RUN",
          "options TEXT NOT NULL, reports INTEGER NOT NULL, kernels INTEGER NOT NULL, said TEXT NOT NULL"},
         {"TOOLS_RUN", "tool TEXT PRIMARY KEY"},
+        {"NCU_LAUNCHES", "launch INTEGER PRIMARY KEY, kernel TEXT, grid TEXT, block TEXT", true},
+        {"NCU_SECTIONS", "launch INTEGER, section TEXT, body TEXT, metric TEXT, unit TEXT, value", true},
+        {"NCU_RULES",
+         "launch INTEGER, section TEXT, rule TEXT, kind TEXT, text TEXT, speedup_kind TEXT, speedup REAL",
+         true},
+        {"NCU_SOURCE",
+         "launch INTEGER, file TEXT, line INTEGER, text TEXT, samples INTEGER, not_issued_samples INTEGER, "
+         "instructions INTEGER, thread_instructions INTEGER, sectors INTEGER, ideal_sectors INTEGER, "
+         "wavefronts INTEGER, ideal_wavefronts INTEGER, stalls TEXT",
+         true},
+        {"NCU_SASS",
+         "launch INTEGER, file TEXT, line INTEGER, address INTEGER, text TEXT, samples INTEGER, "
+         "not_issued_samples INTEGER, instructions INTEGER, thread_instructions INTEGER, sectors INTEGER, "
+         "ideal_sectors INTEGER, wavefronts INTEGER, ideal_wavefronts INTEGER, stalls TEXT",
+         true},
     };
     return tables;
 }

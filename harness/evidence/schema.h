@@ -72,7 +72,8 @@ struct ExportTable {
 /// A table of an evidence file that nsys does not write.
 struct OwnTable {
     const char* name;
-    const char* columns;  ///< as CREATE TABLE takes them
+    const char* columns;      ///< as CREATE TABLE takes them
+    bool of_details = false;  ///< of ncu's pages (profiled_launch.h): only where these were recorded
 };
 [[nodiscard]] const std::vector<OwnTable>& own_tables();
 

@@ -19,6 +19,9 @@ void nsys_tables(std::string_view bytes);
 /// What `ncu --csv --page raw` printed; also its list of metrics.
 void ncu_csv(std::string_view bytes);
 
+/// What ncu printed of its pages Details and Source.
+void ncu_pages(std::string_view bytes);
+
 /// What compute-sanitizer printed.
 void sanitizer_output(std::string_view bytes);
 
@@ -36,11 +39,9 @@ struct Target {
     const char* name;
     void (*run)(std::string_view bytes);
 };
-inline constexpr Target kTargets[] = {{"nsys_file", nsys_file},
-                                      {"nsys_tables", nsys_tables},
-                                      {"ncu_csv", ncu_csv},
-                                      {"sanitizer_output", sanitizer_output},
-                                      {"learner_report", learner_report}};
+inline constexpr Target kTargets[] = {
+    {"nsys_file", nsys_file}, {"nsys_tables", nsys_tables},           {"ncu_csv", ncu_csv},
+    {"ncu_pages", ncu_pages}, {"sanitizer_output", sanitizer_output}, {"learner_report", learner_report}};
 
 /// Says that a reader accepted an input and then broke a promise of its own. It is no Error, so that
 /// libFuzzer and the tests both see it.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -6,6 +7,7 @@
 #include "fuzz/targets.h"
 #include "lab/handed_in.h"
 #include "tools/ncu_csv.h"
+#include "tools/ncu_pages.h"
 #include "tools/sanitizer_report.h"
 
 namespace lab::fuzz {
@@ -18,6 +20,21 @@ void ncu_csv(std::string_view bytes) {
                 (void)metric.number();
         } catch (const Error&) {
         }
+    }
+}
+
+void ncu_pages(std::string_view bytes) {
+    ProfiledLaunch launch;
+    (void)add_source_page(bytes, launch);
+    for (const auto* rows : {&launch.lines, &launch.instructions})
+        for (const SourceRow& row : *rows)
+            if (row.address < 0 || *std::min_element(row.counts.begin(), row.counts.end()) < 0)
+                broken_promise("a count or an address below 0");
+    try {
+        for (const ProfiledLaunch& each : parse_details_page(bytes))
+            if (each.metrics.empty() && each.rules.empty() && each.launch < 0)
+                broken_promise("a launch with a number below 0");
+    } catch (const Error&) {
     }
 }
 

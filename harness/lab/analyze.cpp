@@ -275,6 +275,9 @@ int analyze(const std::string& file, const std::string& range_name, bool json) {
     else
         fmt::print("no trace of nsys, so nothing about time\n\n");
     if (!range) print_other_tools(evidence);  // they know no ranges
+    if (!range && evidence.was_run("ncu_details"))
+        fmt::print("sections ./lab ncu-details {} shows those of ncu, its rules, and source lines\n",
+                   shell_line({file}));
     return kFine;
 }
 

@@ -19,9 +19,17 @@ namespace lab {
 
 namespace {
 
+/// A program of the exercise as it is recorded for a grade: without ncu's pages, which take many passes, if
+/// nothing is asked of them.
+Program graded(const Case& of, std::size_t side) {
+    Program program = of.programs[side];
+    if (!of.asks_details_of_answers()) program.ncu_details.clear();
+    return program;
+}
+
 /// The learner's file as a program of the exercise: built, run and recorded like its solution.
 Program answer_program(const Exercise& exercise) {
-    Program program = exercise.of.programs[1];
+    Program program = graded(exercise.of, kRight);
     program.name = "answer";
     program.file = exercise.answer;
     return program;
@@ -82,7 +90,7 @@ int not_run_here(const Exercise& exercise, const std::string& what_was_done, con
                exercise.answer, what_was_done,
                exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing);
     for (const Finding& f : exercise.of.findings)
-        if (f.asserted())
+        if (f.asserts(kRight) && !f.draft)
             fmt::print("  - {}: {}{}\n", f.says, expected_of_answer(exercise.of, f),
                        f.unit.empty() || f.ratio ? "" : " " + f.unit);
     const Course& course = exercise.course;
@@ -122,7 +130,7 @@ int check_answer(const Exercise& exercise) {
         const Evidence live = record_live(exercise.course, program, announce_to_terminal);
         // A comparison holds only between two runs on the same machine, one after the other.
         std::optional<Evidence> starter;
-        if (of.compares()) starter = record_live(exercise.course, of.programs[0], announce_to_terminal);
+        if (of.compares()) starter = record_live(exercise.course, graded(of, kFaulty), announce_to_terminal);
         const Grade grade = grade_answer(of, live, starter ? &*starter : nullptr);
         fmt::print("\n{}  {}\n\n", bold(exercise.answer), source_label(live.provenance(), true));
         print_last_lines(of, live);

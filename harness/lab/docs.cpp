@@ -8,6 +8,10 @@
 //   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
 //                                       beside the page, and its numbers in two tables
 //   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
+//   <!-- ncu: pair buggy section=SpeedOfLight -->   what ncu's page Details shows of a recorded run: a
+//   section;
+//                                       also rule=NAME, or lines=3, the source lines with the most stall
+//                                       samples; of the last launch, or of launch=N
 //   <!-- diff: buggy.cu fixed.cu -->        what changes between two files
 //   <!-- status: -->                        how long a chapter takes, and whether it is a draft
 //   <!-- exercises: -->                     the table of the chapter's exercises
@@ -30,6 +34,7 @@
 #include "lab/command.h"
 #include "lab/docs_quotes.h"
 #include "lab/findings_table.h"
+#include "lab/ncu_details.h"
 #include "lab/rooflines.h"
 #include "lab/verification.h"
 
@@ -92,7 +97,8 @@ std::string measured(const Page& page, const std::string& argument, Outputs&) {
     const Case& of = subject_of(page, argument).of;
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const CaseEvidence evidence = obtain(page.course, of, Source::recorded, no_announcement);
-    const std::vector<FindingRow> rows = judge_case(of, evidence.sides);
+    std::vector<FindingRow> rows = judge_case(of, evidence.sides);
+    std::erase_if(rows, [](const FindingRow& row) { return row.is_open(); });
     for (const FindingRow& row : rows)
         if (row.verdict != Verdict::pass)
             throw Error(fmt::format("{}: {}: {}", row.finding->where, row.finding->id, row.why(of.programs)),
@@ -178,6 +184,40 @@ std::string report(const Page& page, const std::string& argument, Outputs&) {
             return fmt::format("```text\n{}\n```\n\n*{}*\n", first.text,
                                source_label(evidence.provenance(), false));
     throw Error(fmt::format("{} reports nothing on {}", words[1], program->file.string()));
+}
+
+/// "pair buggy section=SpeedOfLight", "exercise NAME starter lines=3": of the last launch recorded.
+std::string ncu_page(const Page& page, const std::string& argument, Outputs&) {
+    const auto [of, words] = subject_of(page, argument);
+    const auto program = std::find_if(of.programs.begin(), of.programs.end(),
+                                      [&](const Program& p) { return !words.empty() && p.name == words[0]; });
+    if (program == of.programs.end()) throw Error(fmt::format("'{}' names no program", argument));
+    if (lacks_evidence(page.course, of)) return kNotRecorded;
+    const Evidence evidence = open_recorded(page.course, *program);
+    if (!evidence.was_run("ncu_details")) return "*ncu's sections of this program are not recorded yet.*\n";
+    const std::vector<ProfiledLaunch> launches = profiled_launches_in(evidence);
+    const auto value_of_word = [&words = words](const std::string& key) -> std::optional<std::string> {
+        for (const std::string& word : words)
+            if (word.starts_with(key)) return word.substr(key.size());
+        return std::nullopt;
+    };
+    const auto number = value_of_word("launch=");
+    const auto launch = std::find_if(launches.rbegin(), launches.rend(), [&](const ProfiledLaunch& each) {
+        return !number || std::to_string(each.launch) == *number;
+    });
+    std::string text;
+    if (launch == launches.rend())
+        text = "";
+    else if (const auto section = value_of_word("section="))
+        text = section_text(*launch, *section, false);
+    else if (const auto rule = value_of_word("rule="))
+        text = rule_text(*launch, *rule);
+    else if (const auto lines = value_of_word("lines="))
+        text = hot_lines_text(*launch, std::strtoul(lines->c_str(), nullptr, 10));
+    if (text.empty())
+        throw Error(
+            fmt::format("'{}' is no section=, rule= or lines= of a launch that was recorded", argument));
+    return fmt::format("```text\n{}\n```\n\n*{}*\n", trim(text), source_label(evidence.provenance(), false));
 }
 
 /// "buggy.cu fixed.cu": what changes, but for the comments at the head, which tell the files apart in words.
@@ -266,10 +306,15 @@ std::string verification(const Page& page, const std::string&, Outputs&) {
 
 using BlockText = std::string (*)(const Page&, const std::string& argument, Outputs&);
 
-const std::map<std::string, BlockText> kBlocks{{"measured", measured},        {"figure", figure},
-                                               {"roofline", roofline},        {"report", report},
-                                               {"diff", difference},          {"status", status},
-                                               {"chapters", chapter_table},   {"exercises", exercise_table},
+const std::map<std::string, BlockText> kBlocks{{"measured", measured},
+                                               {"figure", figure},
+                                               {"roofline", roofline},
+                                               {"report", report},
+                                               {"ncu", ncu_page},
+                                               {"diff", difference},
+                                               {"status", status},
+                                               {"chapters", chapter_table},
+                                               {"exercises", exercise_table},
                                                {"verification", verification}};
 
 /// The comment that begins a block: "<!-- kind: argument -->".

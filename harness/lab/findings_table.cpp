@@ -43,8 +43,9 @@ Table table_of(const Case& of, const std::vector<FindingRow>& rows, const std::v
 std::string expected_of(const Case& of, const Finding& finding, bool right_alone) {
     if (finding.ratio) return of.text_of(*finding.ratio);
     if (!finding.asserted()) return "shown, not asserted";
-    const std::string right = (finding.expect[1] ? finding.expect[1] : finding.expect[0])->text;
-    return right_alone || of.programs.size() == 1 ? right : finding.expect[0]->text + "  |  " + right;
+    if (of.programs.size() == 1) return finding.expect[0]->text;
+    const std::string right = finding.expect[1] ? finding.expect[1]->text : kAny;
+    return right_alone ? right : finding.expect[0]->text + "  |  " + right;
 }
 
 /// A value that is only shown needs no verdict, unless it is missing.
@@ -56,8 +57,9 @@ std::string asserted_in_markdown(const Case& of, const FindingRow& row) {
     const Finding& f = *row.finding;
     if (f.ratio) return fmt::format("`{}`: {}", of.text_of(*f.ratio), row.ratio->measured.text());
     if (!f.asserted()) return "shown only";
-    return f.expect[1] ? fmt::format("`{}`, then `{}`", f.expect[0]->text, f.expect[1]->text)
-                       : fmt::format("`{}`", f.expect[0]->text);
+    if (of.programs.size() == 1) return fmt::format("`{}`", f.expect[0]->text);
+    return fmt::format("`{}`, then {}", f.expect[0]->text,
+                       f.expect[1] ? "`" + f.expect[1]->text + "`" : kAny);
 }
 
 Json value_json(const Measured& measured) {

@@ -61,8 +61,8 @@ ReportFile open_report(const std::string& file, const Announce& announce, bool n
         throw Error(fmt::format("there is no file {}{}", file, meant_by(file)));
     if (path.extension() == ".ncu-rep")
         throw Error(
-            fmt::format("{} is a report of ncu: ncu-ui opens it, and `ncu --import {} --page details` "
-                        "prints it. Neither needs a GPU.",
+            fmt::format("{} is a report of ncu: ncu-ui opens it, and ./lab ncu-details {} prints it. "
+                        "Neither needs a GPU.",
                         file, shell_line({file})));
     if (path.extension() == ".nsys-rep") {
         // Without nsys, an export that lies beside the report is as good.

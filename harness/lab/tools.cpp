@@ -99,7 +99,7 @@ int run_ncu(const ToolRequest& request) {
     const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
                            "5", "-f", "-o", run.report.string()},
                           run.binary, run.arguments);
-    fmt::print("report   {}  (ncu --import shows it, ncu-ui opens it)\n", run.course.shown(run.report));
+    fmt::print("report   {}  (./lab ncu-details shows it, ncu-ui opens it)\n", run.course.shown(run.report));
     return code;
 }
 

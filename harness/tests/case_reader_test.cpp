@@ -93,6 +93,9 @@ TEST_CASE("case: a finding asserts something of each program, or it is shown") {
 TEST_CASE("case: a question can be asked, or it is an error") {
     fails(kCase, 13, "COUNT(DISTINCT stream)", "COUNT(DISTINCT straem)", "no such column: straem");
     fails(kChapter, 13, "FROM kernels", "FROM kernls", "no such table: kernls");
+    fails(kCase, 10, "COUNT(DISTINCT stream) FROM kernels", "line FROM NCU_SASS",
+          "'ncu_details' chooses no launches");
+    fails(kCase, 1, "range = \"work\"", "ncu_details = [\"-c\"]", "'ncu_details' needs 'ncu_metrics'");
     fails(kCase, 18, "span_ms", "span", "there is no metric 'span'; there are ");
     fails(kCase, 10, "sql = \"", "metric = \"span_ms\"\nsql = \"", "needs either 'sql' or 'metric'");
     fails(kCase, 19, "recording = \"once\"", "recording = \"twice\"",

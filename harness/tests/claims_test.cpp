@@ -95,6 +95,28 @@ TEST_CASE("claims: an untouched starter fails for its stated reason, and for not
     CHECK(made.spoilt().why == "it fails answer, kernels");
 }
 
+TEST_CASE("claims: a draft finding is not run, grades nothing, and is no draft once it is recorded") {
+    const Recorded made;
+    const std::string before = read_file(made.root() / kCut);
+    const auto ask = [&](const std::string& sql, const std::string& more) {
+        made.write(kCut, "ncu_metrics = [\"m\"]\nncu_details = [\"-c\", \"1\"]\n" + before +
+                             "\n[[finding]]\nid = \"line\"\nsays = \"line\"\nstarter = \"== 1\"\nsolution = "
+                             "\"any\"\nsql = \"" +
+                             sql + "\"\n" + more);
+        made.record_all();
+    };
+    ask("SELECT line FROM NCU_SOURCE", "draft = true\n");
+    CHECK(made.spoilt().verdict == Verdict::not_run);
+    CHECK(made.spoilt().what == "line");
+    ask("SELECT COUNT(*) FROM kernels", "draft = true\n");
+    CHECK(made.spoilt().why == "it is recorded: take `draft = true` out");
+    // Of the starter alone: the solution has two kernels.
+    ask("SELECT COUNT(*) FROM kernels", "");
+    CHECK(made.not_passed().empty());
+    ask("SELECT COUNT(*) + 1 FROM kernels", "");
+    CHECK(made.spoilt().why == "starter: expected == 1, found 2");
+}
+
 TEST_CASE("claims: a wrong answer that is not rejected for its reason is a failed claim") {
     const Recorded made;
     made.record(made.wrong(0).program, {.kernels = 2});

@@ -17,7 +17,7 @@ const std::map<std::string, std::string>& helps() {
     static const std::map<std::string, std::string> all = [] {
         std::map<std::string, std::string> found;
         const std::string list = run_lab({"--help"}).out;
-        const std::regex name("\n  ([a-z]+) ");
+        const std::regex name("\n  ([a-z-]+) ");
         for (std::sregex_iterator at(list.begin(), list.end(), name), end; at != end; ++at) {
             const Outcome outcome = run_lab({(*at)[1], "--help"});
             CHECK_MESSAGE(outcome.exit_code == 0, at->str());
@@ -30,7 +30,7 @@ const std::map<std::string, std::string>& helps() {
 
 /// What is wrong with a piece of code, if it calls lab: no such command, or no such option. "" if nothing is.
 std::string fault_of(const std::string& code) {
-    static const std::regex call(R"((^|[ (])(\./)?lab ([a-z]+)([^|;&>)]*))");
+    static const std::regex call(R"((^|[ (])(\./)?lab ([a-z-]+)([^|;&>)]*))");
     const std::string line = code.substr(0, code.find(" #"));
     for (std::sregex_iterator at(line.begin(), line.end(), call), end; at != end; ++at) {
         const auto help = helps().find((*at)[3]);

@@ -9,7 +9,7 @@ source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
 help_and_usage() {
     topic='help and usage'
     local name commands
-    commands=$("$lab" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
+    commands=$("$lab" --help | sed -n 's/^  \([a-z-]\+\) .*/\1/p')
     check 'lists the commands' test "$(wc -w <<<"$commands")" -ge 15
     for name in $commands; do
         expect 2 "$name" --no-such-option

@@ -240,18 +240,59 @@ ncu = ["-k", "regex:add"]
 id = "counted"
 says = "what ncu counts"
 sql = "SELECT SUM(value) FROM NCU_METRICS WHERE kernel <> metric"
-starter = "< 0"
+starter = "== 42"
 solution = "== 42"'
     expect 0 check ch05/1
     says 'ncu --clock-control none --metrics sm__cycles_elapsed.max -k regex:add -f -o '
     prints 'passed'
     is_file build/live/work/ch05_streams/1_vector_add_pipeline/answer.ncu-rep
+    sections
     mode whole ncu denied
     expect 77 check ch05/1
     says 'ERR_NVGPUCTRPERM'
     prints 'not passed'
     expect 1 record ch05/1
     says 'ERR_NVGPUCTRPERM'
+}
+
+# What ncu's pages say of a program, in its evidence and in its report; called by counters().
+sections() {
+    local name ran=build/live/$exercise/starter
+    sed -i 's/^ncu = .*/&\nncu_details = ["--launch-count", "1"]/' "$exercise/case.toml"
+    expect 0 check ch05/1
+    check 'grades without them' lacks "$err" 'SourceCounters'
+    expect 0 run ch05/1 --live
+    says '--section SourceCounters --import-source yes --launch-count 1 -f -o '
+    prints "$ran.details.ncu-rep  (ncu-ui opens it)"
+    for name in "$ran.sqlite" "$ran.details.ncu-rep"; do
+        expect 0 ncu-details "$name"
+        prints 'launch 0  add (4, 1, 1)x(256, 1, 1)'
+        prints 'OPT   Est. Speedup: 42%'
+        expect 0 ncu-details "$name" --section WarpStateStats
+        prints 'Warp State (All Cycles)  Metric Unit  Metric Value'
+        expect 0 ncu-details "$name" --line 7
+        prints '   0  LDG.E R0, [R2.64]'
+    done
+    expect 0 record ch05/1
+    is_file "$exercise/evidence/h200/solution.sqlite"
+    expect 0 ncu-details "$exercise/evidence/h200/starter.sqlite" --page source
+    prints '   7  c[i] = a[i];'
+    prints 'ncu --page source --print-source cuda,sass --section SourceCounters'
+    expect 0 analyze "$exercise/evidence/h200/starter.sqlite"
+    prints "./lab ncu-details $exercise/evidence/h200/starter.sqlite shows"
+    for name in section=WarpStateStats rule=CPIStall lines=1; do
+        printf '<!-- ncu: exercise vector_add_pipeline starter %s -->\n<!-- /ncu -->\n' "$name"
+    done >>"$exercise/README.md"
+    : >README.md
+    expect 0 docs
+    for name in 'Stall Wait          inst            42' 'OPT   Est. Speedup: 42%' '   7  c[i] = a[i];'; do
+        check "a page shows $name" grep -qF "$name" "$exercise/README.md"
+    done
+    mode whole ncu sectionless
+    expect 0 run ch05/1 --live
+    says "# ncu's sections are not recorded: it left no report of its sections"
+    expect 1 record ch05/1
+    mode whole ncu works
 }
 
 recordings() {

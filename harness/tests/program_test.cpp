@@ -98,6 +98,7 @@ TEST_CASE("workspace: evidence is stale after a change of code, header, flags, a
     CHECK(is_stale(changed([](Program& p) { p.arguments = {"-G"}; })));
     CHECK(is_stale(changed([](Program& p) { p.sanitizers = {"memcheck"}; })));
     CHECK(is_stale(changed([](Program& p) { p.ncu_metrics = {"dram__bytes.sum"}; })));
+    CHECK_FALSE(is_stale(changed([](Program& p) { p.ncu_details = {"-k", "a"}; })));  // never recorded
     CHECK(is_stale(changed([](Program& p) { p.gpu_metrics = {"SMs Active"}; })));
     CHECK(is_stale(changed([](Program& p) { p.recording.nsys_options = {"--delay=1"}; })));
     CHECK(is_stale(changed([](Program& p) { p.recording.arguments = {"--count"}; })));
@@ -133,6 +134,10 @@ TEST_CASE("tools: their command lines hold what the program asks for") {
     CHECK(ncu_command("ncu", "r", program, program.ncu_metrics) ==
           Words{"ncu", "--clock-control", "none", "--metrics", "a.sum,b.sum", "--kernel-name", "k", "-f",
                 "-o", "r"});
+    program.ncu_details = {"--launch-count", "1"};
+    const Words details = ncu_details_command("ncu", "r", program);
+    CHECK(join(details, " ").starts_with("ncu --clock-control none --section SpeedOfLight --section "));
+    CHECK(join(details, " ").ends_with("SourceCounters --import-source yes --launch-count 1 -f -o r"));
     program.gpu_metrics = {"SMs Active"};
     const auto samples = [&](bool wanted) {
         const Words words = nsys_command("nsys", "r", program, wanted);

@@ -115,10 +115,40 @@ void write_report(const Database& database, const std::string& tool, const Sanit
     }
 }
 
+void write_source_row(const Database& database, const ProfiledLaunch& launch, const SourceRow& row,
+                      bool is_instruction) {
+    const std::vector<std::string> counts(row.counts.size(), "?");
+    Statement insert = database.prepare(fmt::format("INSERT INTO {} VALUES (?, ?, ?, {}?, {}, ?)",
+                                                    is_instruction ? "NCU_SASS" : "NCU_SOURCE",
+                                                    is_instruction ? "?, " : "", join(counts, ", ")));
+    insert.bind(1, launch.launch).bind(2, row.file).bind(3, row.line);
+    int number = 3;
+    if (is_instruction) insert.bind(++number, row.address);
+    insert.bind(++number, shorten(row.text, 400));
+    for (const int64_t count : row.counts) insert.bind(++number, count);
+    insert.bind(number + 1, row.stalls).next();
+}
+
+/// What ncu's pages show of a launch. Numbers are stored as such, so that questions can compare them.
+void write_launch(const Database& database, const ProfiledLaunch& l) {
+    insert(database, "NCU_LAUNCHES", l.launch, l.kernel, l.grid, l.block);
+    for (const SectionMetric& m : l.metrics)
+        if (const std::optional<double> number = number_in(m.value))
+            insert(database, "NCU_SECTIONS", l.launch, m.section, m.table, m.metric, m.unit, *number);
+        else
+            insert(database, "NCU_SECTIONS", l.launch, m.section, m.table, m.metric, m.unit, m.value);
+    for (const Rule& r : l.rules)
+        insert(database, "NCU_RULES", l.launch, r.section, r.name, r.kind, shorten(r.text, 4000),
+               r.speedup_kind, r.speedup);
+    for (const SourceRow& row : l.lines) write_source_row(database, l, row, false);
+    for (const SourceRow& row : l.instructions) write_source_row(database, l, row, true);
+}
+
 void write_own_tables(const Database& database, const RunRecord& run) {
     database.execute("BEGIN");
     for (const OwnTable& table : own_tables())
-        database.execute(fmt::format("CREATE TABLE {} ({})", table.name, table.columns));
+        if (!table.of_details || !run.launches.empty())
+            database.execute(fmt::format("CREATE TABLE {} ({})", table.name, table.columns));
     for (const auto& [key, value] : run.provenance) insert(database, "PROVENANCE", key, value);
     if (run.exit_code) insert(database, "PROGRAM", int64_t{*run.exit_code}, run.out);
     const auto add_tool = [&](const std::string& tool) { insert(database, "TOOLS_RUN", tool); };
@@ -132,6 +162,8 @@ void write_own_tables(const Database& database, const RunRecord& run) {
     if (!run.ncu.empty()) add_tool("ncu");
     for (const NcuMetric& m : run.ncu)
         insert(database, "NCU_METRICS", m.launch, m.kernel, m.metric, m.unit, m.number());
+    if (!run.launches.empty()) add_tool("ncu_details");
+    for (const ProfiledLaunch& launch : run.launches) write_launch(database, launch);
     int64_t reports = 0;
     for (const auto& [tool, found] : run.sanitizer) {
         add_tool(tool);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evidence/evidence.h"
+#include "evidence/profiled_launch.h"
 #include "tools/ncu_csv.h"
 #include "tools/sanitizer_report.h"
 
@@ -25,6 +26,7 @@ struct RunRecord {
     std::optional<NsysRun> nsys;           ///< nothing if nsys is not installed
     std::vector<std::string> gpu_metrics;  ///< samples of metrics whose names begin so are kept
     std::vector<NcuMetric> ncu;
+    std::vector<ProfiledLaunch> launches;  ///< ncu's pages of them
     /// By tool; a tool that ran clean has no reports.
     std::map<std::string, std::vector<SanitizerReport>> sanitizer;
     std::map<std::string, std::string> sources;  ///< texts by file name, for the line that a report blames

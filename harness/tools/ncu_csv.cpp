@@ -15,24 +15,6 @@ namespace {
 
 constexpr const char* kKernelColumn = "Kernel Name";
 
-/// The cells of a line of the table, which are all in quotes; nothing if this is no such line.
-std::vector<std::string> cells_of(const std::string& line) {
-    std::vector<std::string> cells;
-    if (line.size() < 2 || line.front() != '"' || line.back() != '"') return cells;
-    for (std::size_t at = 1, end; at < line.size(); at = end + 3) {
-        end = std::min(line.find("\",\"", at), line.size() - 1);
-        cells.push_back(line.substr(at, end - at));
-    }
-    return cells;
-}
-
-[[noreturn]] void fail_without_table(std::string_view text) {
-    for (const std::string& line : split(text, '\n'))
-        if (line.starts_with("==ERROR=="))
-            throw Error("ncu made no table. It says: " + printable(trim(line)));
-    throw Error("ncu made no table: no line begins with \"ID\". Was it run with --csv --page raw?");
-}
-
 /// The table as it stands in the text.
 struct RawTable {
     std::vector<std::string> header, units;
@@ -48,7 +30,7 @@ RawTable read_table(std::string_view text) {
     RawTable table;
     for (const std::string& raw : split(text, '\n')) {
         const std::string line = trim(raw);
-        const std::vector<std::string> cells = cells_of(line);
+        const std::vector<std::string> cells = ncu_cells(line);
         if (table.header.empty()) {
             if (!cells.empty() && cells[0] == "ID") table.header = cells;
         } else if (cells.size() == table.header.size()) {
@@ -60,7 +42,8 @@ RawTable read_table(std::string_view text) {
             throw Error("ncu's table is cut short: " + printable(shorten(line, 60)));
         }
     }
-    if (table.column(kKernelColumn) == table.header.size()) fail_without_table(text);
+    if (table.column(kKernelColumn) == table.header.size())
+        fail_without_table(text, "no line begins with \"ID\". Was it run with --csv --page raw?");
     if (table.rows.empty())
         throw Error("ncu's table has no row: no kernel was profiled. Check the kernel filter.");
     return table;
@@ -72,13 +55,36 @@ bool is_absent(const std::string& value) {
 
 }  // namespace
 
+std::vector<std::string> ncu_cells(const std::string& line) {
+    std::vector<std::string> cells;
+    const std::size_t last = line.find_last_not_of(',');
+    if (line.size() < 2 || line.front() != '"' || last == 0 || line[last] != '"') return cells;
+    for (std::size_t at = 1, end; at < last + 1; at = end + 3) {
+        end = std::min(line.find("\",\"", at), last);
+        cells.push_back(line.substr(at, end - at));
+    }
+    return cells;
+}
+
+std::optional<double> number_in(std::string cell) {
+    std::erase(cell, ',');  // between thousands: ncu is run in the locale C
+    double result = 0;
+    const auto [end, problem] = std::from_chars(cell.data(), cell.data() + cell.size(), result);
+    const bool whole = problem == std::errc() && end == cell.data() + cell.size();
+    return whole && std::isfinite(result) ? std::optional(result) : std::nullopt;
+}
+
+void fail_without_table(std::string_view text, const std::string& why) {
+    for (const std::string& line : split(text, '\n'))
+        if (line.starts_with("==ERROR=="))
+            throw Error("ncu made no table. It says: " + printable(trim(line)));
+    throw Error("ncu made no table: " + why);
+}
+
 std::optional<double> NcuMetric::number() const {
     if (is_absent(value)) return std::nullopt;
-    std::string digits = value;
-    std::erase(digits, ',');  // between thousands: ncu is run in the locale C
-    double result = 0;
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
-    if (problem != std::errc() || end != digits.data() + digits.size() || !std::isfinite(result))
+    const std::optional<double> result = number_in(value);
+    if (!result)
         throw Error(fmt::format("metric {} of kernel {} is '{}', which is no number", metric,
                                 printable(kernel), printable(value)));
     return result;

@@ -28,6 +28,16 @@ enum class Absent { is_an_error, is_kept };
                                                    const std::vector<std::string>& metrics,
                                                    Absent absent = Absent::is_an_error);
 
+/// The cells of a line of a table of ncu's; none if it is no such line. ncu puts each cell in quotes and
+/// leaves quotes inside as they are. Empty cells at the end may be missing.
+[[nodiscard]] std::vector<std::string> ncu_cells(const std::string& line);
+
+/// The number that a cell holds, with or without commas between thousands; nothing for a text.
+[[nodiscard]] std::optional<double> number_in(std::string cell);
+
+/// Says why there is no table: in ncu's words, if it gives a reason, else in these.
+[[noreturn]] void fail_without_table(std::string_view text, const std::string& why);
+
 /// Metrics that ncu says it cannot find, as they were asked for: "no_such_metric".
 [[nodiscard]] std::vector<std::string> unknown_metrics(std::string_view text);
 

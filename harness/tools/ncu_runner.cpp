@@ -23,12 +23,14 @@ std::string output_of(const Command& command, const Announce& announce) {
     return outcome.out + outcome.err;
 }
 
-/// The table of a report. In another locale ncu would write its numbers with other signs.
-std::string table_of(const fs::path& report, const Announce& announce) {
-    return output_of({.words = {"env", "LC_ALL=C", ncu()->string(), "--import", report.string(), "--csv",
-                                "--page", "raw", "--print-units", "base", "--print-kernel-base", "function"},
-                      .limit = kLimit},
-                     announce);
+/// A page of a report. In another locale ncu would write its numbers with other signs.
+std::string page_of(const fs::path& report, const Announce& announce, const std::vector<std::string>& page) {
+    Command command{
+        .words = {"env", "LC_ALL=C", ncu()->string(), "--import", report.string(), "--csv", "--page"},
+        .limit = kLimit};
+    append(command.words, page);
+    append(command.words, {"--print-units", "base", "--print-kernel-base", "function"});
+    return output_of(command, announce);
 }
 
 }  // namespace
@@ -73,8 +75,69 @@ std::vector<NcuMetric> run_ncu(const Program& program, const fs::path& binary, c
                 fmt::format("it knows no metric '{}'. List them with: ncu --query-metrics", unknown[0]));
         announce(fmt::format("# this GPU has no metric {}; once more without", join(unknown, ", ")));
     }
-    return parse_ncu_csv(table_of(report, announce), program.ncu_metrics,
+    return parse_ncu_csv(page_of(report, announce, {"raw"}), program.ncu_metrics,
                          for_publication ? Absent::is_an_error : Absent::is_kept);
+}
+
+std::vector<std::string> ncu_details_command(const fs::path& ncu_path, const fs::path& report,
+                                             const Program& program) {
+    std::vector<std::string> words{ncu_path.string(), "--clock-control", "none"};
+    for (const NcuSection& section : kNcuSections) append(words, {"--section", section.id});
+    append(words, {"--import-source", "yes"});
+    append(words, program.ncu_details);
+    append(words, {"-f", "-o", report.string()});
+    return words;
+}
+
+std::vector<ProfiledLaunch> run_ncu_details(const Program& program, const fs::path& binary,
+                                            const fs::path& report, bool for_publication,
+                                            const Announce& announce) {
+    try {
+        fs::remove(report);  // an old report must not pass for a new one
+        const TemporaryFolder scratch;
+        const std::string output =
+            output_of(with_program({.words = ncu_details_command(*ncu(), report, program), .limit = kLimit},
+                                   program, binary, for_publication, scratch),
+                      announce);
+        if (!fs::exists(report))
+            throw Error("it left no report of its sections. It said: " +
+                        printable(shorten(trim(output), 300)));
+        std::vector<ProfiledLaunch> launches = without_repetitions(details_of_report(report, announce));
+        add_bodies(report, launches, announce);
+        add_source(report, launches, announce);
+        return launches;
+    } catch (const Error& problem) {
+        if (for_publication) throw;
+        announce(std::string("# ncu's sections are not recorded: ") + problem.what());
+        return {};
+    }
+}
+
+std::vector<ProfiledLaunch> details_of_report(const fs::path& report, const Announce& announce) {
+    if (!ncu())
+        throw Error(fmt::format("{} can be read only by ncu, which is not here. Install Nsight Compute "
+                                "(docs/setup.md); no GPU is needed.",
+                                report.string()),
+                    kNothingCouldRun);
+    return parse_details_page(page_of(report, announce, {"details"}));
+}
+
+void add_bodies(const fs::path& report, std::vector<ProfiledLaunch>& launches, const Announce& announce) {
+    for (const ProfiledLaunch& body :
+         parse_details_page(page_of(report, announce, {"details", "--print-details", "body"})))
+        for (ProfiledLaunch& launch : launches)
+            for (const SectionMetric& metric : body.metrics)
+                if (launch.launch == body.launch && !metric.table.empty()) launch.metrics.push_back(metric);
+}
+
+void add_source(const fs::path& report, std::vector<ProfiledLaunch>& launches, const Announce& announce) {
+    for (ProfiledLaunch& launch : launches) {
+        // The page does not say which launch its tables are of.
+        const std::string page = page_of(report, announce,
+                                         {"source", "--print-source", "cuda,sass", "--launch-skip",
+                                          std::to_string(launch.launch), "--launch-count", "1"});
+        for (const std::string& problem : add_source_page(page, launch)) announce("# " + problem);
+    }
 }
 
 }  // namespace lab

@@ -26,10 +26,11 @@ struct Program {
     std::vector<std::string> sanitizers;       ///< the tools of compute-sanitizer that findings need
     std::vector<std::string> ncu_metrics;      ///< metrics that findings need
     std::vector<std::string> ncu_options;      ///< for ncu, beside them: which kernels, which sections
-    std::vector<std::string> gpu_metrics;      ///< what nsys samples: metrics whose names begin so
-    bool traced = true;                        ///< nsys records it
-    Recording recording;                       ///< how this one is recorded
-    std::vector<Recording> further;            ///< more recordings of the same binary
+    std::vector<std::string> ncu_details;  ///< for ncu: whose sections and source lines are recorded; or none
+    std::vector<std::string> gpu_metrics;  ///< what nsys samples: metrics whose names begin so
+    bool traced = true;                    ///< nsys records it
+    Recording recording;                   ///< how this one is recorded
+    std::vector<Recording> further;        ///< more recordings of the same binary
 
     /// "buggy.sqlite", or "buggy.once.sqlite" for a further recording.
     [[nodiscard]] std::string evidence_name() const;

@@ -179,6 +179,7 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
     if (nvcc()) p["cuda"] = version_of(*nvcc());
     if (record.nsys) p["nsys"] = version_of(*nsys());
     if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
+    if (!record.launches.empty()) p["ncu_details"] = join(program.ncu_details, " ");
     if (!record.sanitizer.empty()) p["compute-sanitizer"] = version_of(*compute_sanitizer());
     return p;
 }
@@ -256,6 +257,11 @@ RunRecord record_program(const Workspace& workspace, const Program& program, con
         tool_step("ncu", program, [&] {
             const fs::path beside = fs::path(report).replace_extension(".ncu-rep");
             record.ncu = run_ncu(program, binary, beside, for_publication, announce);
+        });
+    if (!record.ncu.empty() && !program.ncu_details.empty())
+        tool_step("ncu", program, [&] {
+            const fs::path beside = fs::path(report).replace_extension(".details.ncu-rep");
+            record.launches = run_ncu_details(program, binary, beside, for_publication, announce);
         });
     if (!further && compute_sanitizer())
         tool_step("compute-sanitizer", program, [&] { run_sanitizers(program, binary, announce, record); });

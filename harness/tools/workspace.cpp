@@ -90,6 +90,8 @@ std::string Workspace::fingerprint_of(const Program& program, const std::string&
 
 bool Workspace::is_stale(const Program& program, const Evidence& evidence) const {
     const Provenance& recorded = evidence.provenance();
+    const std::string details = value_of(recorded, "ncu_details");
+    if (!details.empty() && details != join(program.ncu_details, " ")) return true;
     return value_of(recorded, "fingerprint") != fingerprint_of(program, value_of(recorded, "silent")) ||
            value_of(recorded, "recording") != recording_text(program);
 }
