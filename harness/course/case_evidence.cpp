@@ -74,7 +74,7 @@ std::string missing_for_live(const Needs& needs) {
 bool is_recorded(const Course& course, const std::vector<Program>& programs) {
     for (const Program& program : programs)
         for (const Program& recorded : all_recordings(program))
-            if (!course.has_evidence_of(recorded)) return false;
+            if (!recorded.recording.draft && !course.has_evidence_of(recorded)) return false;
     return true;
 }
 
@@ -82,6 +82,7 @@ Evidence open_recorded(const Course& course, const Program& program) {
     Evidence evidence = Evidence::open(course.evidence_of(program));
     if (course.is_stale(program, evidence)) evidence.mark_stale();
     for (const Recording& recording : program.further) {
+        if (recording.draft && !course.has_evidence_of(program.recorded_as(recording))) continue;
         Evidence further = open_recorded(course, program.recorded_as(recording));
         if (further.is_stale()) evidence.mark_stale();
         evidence.add_recording(recording.name, std::move(further));

@@ -43,12 +43,16 @@ Program read_program_facts(TomlReader& toml) {
     program.sanitizers = read_sanitizers(toml, "sanitizers");
     program.ncu_metrics = toml.texts_or_none("ncu_metrics");
     program.ncu_options = toml.texts_or_none("ncu");
-    program.gpu_metrics = toml.texts_or_none("gpu_metrics");
     program.traced = toml.flag_or("traced", true);
     program.recording.nsys_options = toml.texts_or_none("nsys");
+    program.recording.gpu_metrics = toml.texts_or_none("gpu_metrics");
     for (TomlReader& block : toml.tables("recording")) {
-        Recording further{block.text("name"), block.text_or("says", ""), block.texts_or_none("nsys"),
-                          block.texts_or_none("arguments")};
+        Recording further{block.text("name"),
+                          block.text_or("says", ""),
+                          block.texts_or_none("nsys"),
+                          block.texts_or_none("arguments"),
+                          block.texts_or_none("gpu_metrics"),
+                          block.flag_or("draft", false)};
         if (program.recording_called(further.name))
             block.fail(fmt::format("a second recording is called '{}'", further.name), "name");
         block.expect_all_read();
@@ -64,7 +68,7 @@ std::string cannot_be_asked(const Program& program, const std::string& recording
     if (recording.empty()) return "";
     const Recording* const further = program.recording_called(recording);
     if (!further) return fmt::format("is asked of the recording '{}', which there is not", recording);
-    if (needs.trace && further->nsys_options.empty())
+    if (needs.trace && !further->traces())
         return fmt::format("needs a trace, and the recording '{}' has no options for nsys", recording);
     if (needs.counters || needs.reports)
         return fmt::format("needs ncu or compute-sanitizer, and the recording '{}' has neither", recording);
@@ -98,6 +102,8 @@ Finding read_finding(TomlReader& block, const Case& of, const std::string& shown
     finding.unit = block.text_or("unit", "");
     finding.recording = block.text_or("recording", "");
     finding.query = read_query(block, of, finding.recording);
+    const Recording* const recording = of.programs[0].recording_called(finding.recording);
+    finding.draft = recording && recording->draft;
     if (shown.empty()) {
         const std::vector<std::string> sides = sides_of(of.kind);
         finding.margin = block.number_or("margin", 0);
@@ -343,18 +349,6 @@ const Finding* Case::finding(const std::string& finding_id) const {
 std::string Case::said_by(const Finding& finding) const {
     return finding.recording.empty() ? finding.says
                                      : fmt::format("{} (recording {})", finding.says, finding.recording);
-}
-
-std::vector<std::string> Case::recordings_in_use() const {
-    std::vector<std::string> lines;
-    for (const Recording& further : programs[0].further)
-        if (!further.says.empty() && std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
-                return f.recording == further.name;
-            }))
-            lines.push_back(fmt::format(
-                "{}: {}{}", further.name, further.says,
-                further.arguments.empty() ? "" : fmt::format(" (`{}`)", join(further.arguments, " "))));
-    return lines;
 }
 
 std::string Case::text_of(const Ratio& ratio) const {

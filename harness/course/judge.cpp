@@ -81,9 +81,16 @@ Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size
     return judged;
 }
 
+bool is_left_out(const Finding& finding, const Evidence& evidence) {
+    return finding.draft && !evidence.recording(finding.recording);
+}
+
 std::vector<FindingRow> judge_case(const Case& of, const std::vector<Evidence>& evidence) {
     std::vector<FindingRow> rows;
     for (const Finding& finding : of.findings) {
+        if (std::any_of(evidence.begin(), evidence.end(),
+                        [&](const Evidence& side) { return is_left_out(finding, side); }))
+            continue;
         std::vector<Judged> sides;
         for (std::size_t side = 0; side < evidence.size(); ++side)
             sides.push_back(judge_finding(evidence[side], finding, side));
@@ -105,6 +112,7 @@ std::vector<std::string> Grade::not_passed() const {
 Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* faulty) {
     Grade grade{{}, Verdict::pass};
     for (const Finding& finding : of.findings) {
+        if (is_left_out(finding, answer) || (faulty && is_left_out(finding, *faulty))) continue;
         Judged judged = judge_finding(answer, finding, kRight);
         if (finding.ratio)
             judged = faulty ? judge_ratio(finding, judge_finding(*faulty, finding, kFaulty), judged)

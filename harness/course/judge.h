@@ -32,8 +32,11 @@ struct FindingRow {
 /// programs, passes as measured. A missing value fails, unless the finding allows it.
 [[nodiscard]] Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side);
 
-/// Judges all findings of a case, in its order, each program by its own evidence. The rows point into the
-/// case.
+/// Does this finding ask a recording that is a draft and has not been made?
+[[nodiscard]] bool is_left_out(const Finding& finding, const Evidence& evidence);
+
+/// Judges all findings of a case, in its order, each program by its own evidence, but for those that are left
+/// out. The rows point into the case.
 [[nodiscard]] std::vector<FindingRow> judge_case(const Case& of, const std::vector<Evidence>& evidence);
 
 /// How one program does as an answer to a case: it is judged as the right program, in rows of one side.

@@ -167,6 +167,24 @@ TEST_CASE("claims: what a draft has not recorded is not run; what should be reco
     CHECK(has(made.spoilt().why, "take `draft = true` out"));
 }
 
+TEST_CASE(
+    "claims: a recording that is a draft may be missing, and its findings are not run until it is made") {
+    const Recorded made;
+    made.replace(kPair, "[[finding]]",
+                 "[[recording]]\nname = \"metrics\"\ngpu_metrics = [\"SMs\"]\n"
+                 "draft = true\n\n[[finding]]\nid = \"sampled\"\nsays = \"x\"\n"
+                 "recording = \"metrics\"\nsql = \"SELECT COUNT(*) FROM kernels\"\n"
+                 "buggy = \"== 4\"\nfixed = \"== 4\"\n\n[[finding]]");
+    CHECK(made.spoilt().verdict == Verdict::not_run);
+    CHECK(has(made.spoilt().why, "'metrics' is a draft"));
+    const Chapter chapter = made.read();
+    CHECK(obtain(made.course, chapter.pair, Source::recorded, [](const std::string&) {}).sides.size() == 2);
+    made.record_all();
+    CHECK(has(made.spoilt().why, "the recording 'metrics' is made: take `draft = true` out"));
+    made.replace(kPair, "draft = true\n", "");
+    CHECK(made.not_passed().empty());
+}
+
 TEST_CASE("claims: stale evidence is labelled for learners, and is no proof") {
     const Recorded made;
     const auto label = [&] {

@@ -98,7 +98,7 @@ TEST_CASE("workspace: evidence is stale after a change of code, header, flags, a
     CHECK(is_stale(changed([](Program& p) { p.arguments = {"-G"}; })));
     CHECK(is_stale(changed([](Program& p) { p.sanitizers = {"memcheck"}; })));
     CHECK(is_stale(changed([](Program& p) { p.ncu_metrics = {"dram__bytes.sum"}; })));
-    CHECK(is_stale(changed([](Program& p) { p.gpu_metrics = {"SMs Active"}; })));
+    CHECK(is_stale(changed([](Program& p) { p.recording.gpu_metrics = {"SMs Active"}; })));
     CHECK(is_stale(changed([](Program& p) { p.recording.nsys_options = {"--delay=1"}; })));
     CHECK(is_stale(changed([](Program& p) { p.recording.arguments = {"--count"}; })));
     CHECK_FALSE(is_stale(changed([](Program& p) { p.check_arguments = {"--small"}; })));  // no sanitizer runs
@@ -133,7 +133,7 @@ TEST_CASE("tools: their command lines hold what the program asks for") {
     CHECK(ncu_command("ncu", "r", program, program.ncu_metrics) ==
           Words{"ncu", "--clock-control", "none", "--metrics", "a.sum,b.sum", "--kernel-name", "k", "-f",
                 "-o", "r"});
-    program.gpu_metrics = {"SMs Active"};
+    program.recording.gpu_metrics = {"SMs Active"};
     const auto samples = [&](bool wanted) {
         const Words words = nsys_command("nsys", "r", program, wanted);
         return std::count(words.begin(), words.end(), "--gpu-metrics-devices=all");

@@ -25,7 +25,7 @@ for patch in ch*/exercises/*/{wrong,right}/*.patch; do
     if [[ ! -e ${patch%/*/*}/evidence/h200/${name%.patch}.sqlite ]]; then rm -- "$patch"; fi
 done
 shopt -u nullglob
-sed -i '/^draft = true$/d' ch*/exercises/*/case.toml
+sed -i '1,/^\[/{/^draft = true$/d}' ch*/exercises/*/case.toml
 unset NO_COLOR CDPATH CI LAB_ROOT LAB_BUILD LAB_INSTALL
 export TERM=xterm-256color LC_ALL=C.UTF-8
 readonly plain_path=/usr/bin:/bin escape=$'\e'
