@@ -27,6 +27,9 @@ struct ReportFile {
 /// .nsys-rep is exported to a temporary folder: nsys would silently take an old .sqlite beside it.
 [[nodiscard]] ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace);
 
+/// "not recorded: CPU samples, GPU metrics (docs/nsys.md: how to)", as a line; "" if a trace has it all.
+[[nodiscard]] std::string not_recorded_line(const Trace& trace);
+
 /// A program by "ch05/buggy", "ch05/vector_add_pipeline/starter" or "ch07/ceilings", a companion. An Error
 /// names the programs that there are if the name is of no program.
 [[nodiscard]] Program program_of_course(const Course& course, const std::string& name);

@@ -74,7 +74,8 @@ int timeline(const TimelineRequest& request) {
         write_output(request.chrome, json.view(), "  (open it in ui.perfetto.dev or chrome://tracing)");
     }
     if (request.svg.empty() && request.chrome.empty())
-        fmt::print("{}", timeline_terminal(picture, terminal_columns(), terminal_has_colour()));
+        fmt::print("{}{}", timeline_terminal(picture, terminal_columns(), terminal_has_colour()),
+                   not_recorded_line(evidence.trace()));
     return kFine;
 }
 
