@@ -183,7 +183,8 @@ class HandMadeExport {
         need("TARGET_INFO_GPU_METRICS", "typeId, sourceId, typeName, metricId, metricName");
         const int64_t type = (int64_t{1} << 48) + device, id = text(name);
         insert("GPU_METRICS", at, at, type, id, value);
-        insert("TARGET_INFO_GPU_METRICS", type, 0, "'GPU'", id, quoted(name));
+        if (made_.insert(fmt::format("{} of {}", name, device)).second)
+            insert("TARGET_INFO_GPU_METRICS", type, 0, "'GPU'", id, quoted(name));
     }
     void add_diagnostic(const std::string& sentence) {
         need("DIAGNOSTIC_EVENT", "timestamp, source, severity, text");
