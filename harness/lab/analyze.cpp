@@ -141,7 +141,7 @@ void print_kernels(const Analysis& a) {
                    percent(times.total_ns, all_ns), time_text(times.median_ns), time_text(times.max_ns)});
     };
     for (const KernelUse& k : shown(a.kernels)) {
-        const std::string name = shorten(printable(k.name), 48);
+        const std::string name = printable(k.name);
         if (k.sizes.size() != 1)
             row(name, k.sizes.empty() ? "" : fmt::format("{} sizes", k.sizes.size()), "", k);
         for (const LaunchUse& launch : shown(k.sizes))
@@ -173,15 +173,15 @@ void print_streams(const Analysis& a) {
 void print_ranges(const std::vector<RangeUse>& ranges) {
     Table table = table_of({"NVTX range", "domain", "count", "on the host", "on the GPU"}, 2);
     for (const RangeUse& r : shown(ranges))
-        table.add({shorten(printable(r.name), 48), shorten(printable(r.domain), 48), std::to_string(r.count),
-                   time_text(r.host_ns), time_text(r.gpu_ns)});
+        table.add({printable(r.name), printable(r.domain), std::to_string(r.count), time_text(r.host_ns),
+                   time_text(r.gpu_ns)});
     print_table(table, ranges.size());
 }
 
 void print_api(const Analysis& a) {
     Table table = table_of({"CUDA call", "calls", "failed", "total", "longest"}, 1);
     for (const ApiUse& u : shown(a.api))
-        table.add({shorten(printable(u.name), 48), std::to_string(u.count), std::to_string(u.failed),
+        table.add({printable(u.name), std::to_string(u.count), std::to_string(u.failed),
                    time_text(u.total_ns), time_text(u.max_ns)});
     print_table(table, a.api.size());
     std::size_t failures = 0;
@@ -196,12 +196,13 @@ void print_api(const Analysis& a) {
 void print_time(const Evidence& evidence, const std::optional<std::string>& range) {
     const Analysis a = analyse(evidence.trace(), range);
     for (const std::string& problem : capture_problems(evidence.database()))
-        fmt::print("{}\n", yellow("this capture may not be whole: " + problem));
+        fmt::print("{}\n", paragraph(yellow("this capture may not be whole: " + problem)));
     for (const Gpu& gpu : evidence.trace().gpus)
         if (gpu.device == a.device) fmt::print("GPU {}  {}\n", gpu.device, printable(gpu.name));
     if (a.devices.size() > 1)
-        fmt::print("{} GPUs did work; this is about GPU {}, which has the most kernel time\n",
-                   a.devices.size(), a.device);
+        fmt::print("{}\n", paragraph(fmt::format("{} GPUs did work; this is about GPU {}, which has the most "
+                                                 "kernel time",
+                                                 a.devices.size(), a.device)));
     if (a.range_ns) fmt::print("the host spent {} in the range\n", time_text(*a.range_ns));
     fmt::print("\n");
     print_breakdown(a);
@@ -268,8 +269,10 @@ int analyze(const std::string& file, const std::string& range_name, bool json) {
         print_json(as_json(evidence, range));
         return kFine;
     }
-    fmt::print("{}{}\n", bold(printable(file)), range ? fmt::format(", range '{}'", printable(*range)) : "");
-    if (!report.label.empty()) fmt::print("{}\n", report.label);
+    const std::string name = shorten_middle(printable(file), static_cast<std::size_t>(terminal_columns()));
+    fmt::print("{}\n",
+               paragraph(bold(name) + (range ? fmt::format(", range '{}'", printable(*range)) : ""), 2));
+    if (!report.label.empty()) fmt::print("{}\n", paragraph(report.label));
     if (evidence.has_trace())
         print_time(evidence, range);
     else

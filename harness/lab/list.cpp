@@ -15,12 +15,12 @@ namespace {
 
 /// Whether the chapter runs live here, by looking for what it needs; ./lab doctor tries it out.
 std::string open_here(const Chapter& chapter) {
-    if (!nvidia_smi()) return chapter.pair.draft ? "a draft: needs a GPU" : "on recorded evidence";
+    if (!nvidia_smi()) return chapter.pair.draft ? "a draft: needs a GPU" : "recorded";
     std::vector<std::string> lacks;
     if (!nvcc()) lacks.emplace_back("nvcc");
     for (const std::string& need : tools_for(chapter.pair.needs()))
         if (!(need == "nsys" ? nsys() : need == "ncu" ? ncu() : compute_sanitizer())) lacks.push_back(need);
-    if (!lacks.empty()) return "on recorded evidence: no " + lacks.back();
+    if (!lacks.empty()) return "recorded: no " + lacks.back();
     return chapter.pair.draft ? "open live; a draft" : "open live";
 }
 
@@ -74,7 +74,7 @@ int list(bool json, bool names) {
     }
     if (json) print_json(all);
     if (json || names) return kFine;
-    fmt::print("{}\n", table.text(2, table_columns()));
+    fmt::print("{}\n", table.text());
     if (const std::string begun = last_begun(chapters, progress); !begun.empty())
         fmt::print("go on with  ./lab check {}\n", begun);
     else
@@ -86,10 +86,12 @@ int list(bool json, bool names) {
 
 void add_list(Session& session) {
     const auto json = std::make_shared<bool>(false), names = std::make_shared<bool>(false);
-    Subcommand command(session, "list", "chapters and exercises, and what you have done",
-                       "A chapter is open live where a GPU and the tools that it needs are found; ./lab "
-                       "doctor tries them. An exercise is ungraded if it compiles and could not be run.",
-                       [json, names] { return list(*json, *names); });
+    Subcommand command(
+        session, "list", "chapters and exercises, and what you have done",
+        "A chapter is open live where a GPU and the tools that it needs are found, which ./lab "
+        "doctor tries; else on recorded evidence. An exercise is ungraded if it compiles and could not be "
+        "run.",
+        [json, names] { return list(*json, *names); });
     command.flag("--json", *json, "prints the list as JSON");
     command.flag("--names", *names, "prints only the names that commands take, one a line");
     command.exclude("--json", "--names");

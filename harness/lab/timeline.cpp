@@ -49,7 +49,7 @@ std::string title_of(const TimelineRequest& request, const std::optional<int64_t
 
 /// Writes a picture, and says where it is unless that is a device or a pipe.
 void write_output(const std::string& file, std::string_view contents, const char* what_to_do) {
-    if (write_file(file, contents)) fmt::print("{}{}\n", printable(file), what_to_do);
+    if (write_file(file, contents)) fmt::print("{}\n", paragraph(printable(file) + what_to_do));
 }
 
 /// No picture takes the place of the report, or of the other picture.

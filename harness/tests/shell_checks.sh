@@ -27,7 +27,7 @@ done
 shopt -u nullglob
 sed -i '/^draft = true$/d' ch*/exercises/*/case.toml
 unset NO_COLOR CDPATH CI LAB_ROOT LAB_BUILD LAB_INSTALL
-export TERM=xterm-256color LC_ALL=C.UTF-8
+export TERM=xterm-256color LC_ALL=C.UTF-8 COLUMNS=1000 # sentences are whole, wherever a screen would break them
 readonly plain_path=/usr/bin:/bin escape=$'\e'
 readonly recorded=ch05_streams/evidence/h200 exercise=ch05_streams/exercises/1_vector_add_pipeline
 readonly answer=work/ch05_streams/1_vector_add_pipeline/answer.cu
