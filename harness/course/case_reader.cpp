@@ -328,7 +328,12 @@ Query read_query(TomlReader& toml, const Case& of, const std::string& recording)
     if (query.range && query.range->empty()) query.range.reset();  // the whole capture
     query.needs.trace |= query.range.has_value();
     query.needs.nsys |= query.needs.trace;
-    if (query.needs.reports) query.sanitizers = of.programs[0].sanitizers;
+    if (query.needs.reports) {
+        // A program that memcheck faults breaks off under racecheck, which then says nothing.
+        for (const std::string& tool : of.programs[0].sanitizers)
+            if (query.sql.find("'" + tool + "'") != std::string::npos) query.sanitizers.push_back(tool);
+        if (query.sanitizers.empty()) query.sanitizers = of.programs[0].sanitizers;
+    }
     if (query.needs.reports && query.sanitizers.empty())
         toml.fail("it asks compute-sanitizer, and 'sanitizers' names no tool");
     if (const std::string why = cannot_be_asked(of.programs[0], recording, query.needs); !why.empty())
