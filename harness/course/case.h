@@ -40,8 +40,8 @@ struct Finding {
     std::optional<Ratio> ratio;                        ///< in place of the two expectations
     double margin = 0;                                 ///< relative; above 0 for a ratio of measured times
     bool may_be_missing = false;                       ///< it is shown, and may have no value
+    bool draft = false;     ///< its recording is a draft: until that is made, nothing is judged by it
     bool may_fail = false;  ///< it is about a program that may have failed in its recording
-    bool draft = false;     ///< what it asks about has not been recorded on a GPU yet
     std::string where;      ///< "ch05_streams/case.toml:12"
 
     /// Does it demand anything, or is it only shown?
@@ -106,9 +106,6 @@ struct Case {
 
     /// What a finding says, with the name of a further recording: "kernels (recording nvtx)".
     [[nodiscard]] std::string said_by(const Finding& finding) const;
-
-    /// What the further recordings of its findings are for: "nvtx: the range steady".
-    [[nodiscard]] std::vector<std::string> recordings_in_use() const;
 
     /// "fixed / buggy >= 4", for a finding with a ratio.
     [[nodiscard]] std::string text_of(const Ratio& ratio) const;

@@ -78,7 +78,7 @@ std::string missing_for_live(const Needs& needs) {
 bool is_recorded(const Course& course, const std::vector<Program>& programs) {
     for (const Program& program : programs)
         for (const Program& recorded : all_recordings(program))
-            if (!course.has_evidence_of(recorded)) return false;
+            if (!recorded.recording.draft && !course.has_evidence_of(recorded)) return false;
     return true;
 }
 
@@ -86,6 +86,7 @@ Evidence open_recorded(const Course& course, const Program& program) {
     Evidence evidence = Evidence::open(course.evidence_of(program));
     if (course.is_stale(program, evidence)) evidence.mark_stale();
     for (const Recording& recording : program.further) {
+        if (recording.draft && !course.has_evidence_of(program.recorded_as(recording))) continue;
         Evidence further = open_recorded(course, program.recorded_as(recording));
         if (further.is_stale()) evidence.mark_stale();
         evidence.add_recording(recording.name, std::move(further));
@@ -97,7 +98,9 @@ std::optional<Evidence> fresh_recording(const Course& course, const Program& pro
     try {
         Evidence evidence = open_recorded(course, program);
         const bool lacks_details = !program.ncu_details.empty() && !evidence.was_run("ncu_details");
-        return evidence.is_stale() || lacks_details ? std::nullopt : std::optional(std::move(evidence));
+        const bool lacks_outputs = value_of(evidence.provenance(), "outputs") != join(program.outputs, ", ");
+        if (evidence.is_stale() || lacks_details || lacks_outputs) return std::nullopt;
+        return evidence;
     } catch (const Error&) {
         return std::nullopt;
     }

@@ -27,14 +27,14 @@ struct CaseEvidence {
 [[nodiscard]] std::string missing_for_live(const Needs& needs);
 
 /// Opens a program's recorded run with its further recordings. It is marked as stale if the program has
-/// changed since. An Error if a recording is missing or damaged.
+/// changed since. An Error if a recording is missing or damaged; a draft may be missing.
 [[nodiscard]] Evidence open_recorded(const Course& course, const Program& program);
 
 /// The same of today's program; nothing if a recording is missing, damaged or stale, or lacks ncu's pages
 /// that its case asks for.
 [[nodiscard]] std::optional<Evidence> fresh_recording(const Course& course, const Program& program);
 
-/// Are all recordings of these programs there, fresh or stale?
+/// Are all recordings of these programs there, fresh or stale, but for drafts?
 [[nodiscard]] bool is_recorded(const Course& course, const std::vector<Program>& programs);
 
 /// And are they all of today's programs?

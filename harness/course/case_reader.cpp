@@ -46,12 +46,21 @@ Program read_program_facts(TomlReader& toml) {
     program.ncu_details = toml.texts_or_none("ncu_details");
     if (!program.ncu_details.empty() && program.ncu_metrics.empty())
         toml.fail("'ncu_details' needs 'ncu_metrics': ncu counts first", "ncu_details");
-    program.gpu_metrics = toml.texts_or_none("gpu_metrics");
+    program.outputs = toml.texts_or_none("outputs");
+    for (const std::string& tool : program.outputs)
+        if (!tool.starts_with("nsys stats") && !tool.starts_with("nsys analyze") &&
+            std::find(kSanitizerTools.begin(), kSanitizerTools.end(), tool) == kSanitizerTools.end())
+            toml.fail(fmt::format("there is no output of '{}' to keep", tool), "outputs");
     program.traced = toml.flag_or("traced", true);
     program.recording.nsys_options = toml.texts_or_none("nsys");
+    program.recording.gpu_metrics = toml.texts_or_none("gpu_metrics");
     for (TomlReader& block : toml.tables("recording")) {
-        Recording further{block.text("name"), block.text_or("says", ""), block.texts_or_none("nsys"),
-                          block.texts_or_none("arguments")};
+        Recording further{block.text("name"),
+                          block.text_or("says", ""),
+                          block.texts_or_none("nsys"),
+                          block.texts_or_none("arguments"),
+                          block.texts_or_none("gpu_metrics"),
+                          block.flag_or("draft", false)};
         if (program.recording_called(further.name))
             block.fail(fmt::format("a second recording is called '{}'", further.name), "name");
         block.expect_all_read();
@@ -69,7 +78,7 @@ std::string cannot_be_asked(const Program& program, const std::string& recording
     if (recording.empty()) return "";
     const Recording* const further = program.recording_called(recording);
     if (!further) return fmt::format("is asked of the recording '{}', which there is not", recording);
-    if (needs.trace && further->nsys_options.empty())
+    if (needs.trace && !further->traces())
         return fmt::format("needs a trace, and the recording '{}' has no options for nsys", recording);
     if (needs.counters || needs.details || needs.reports)
         return fmt::format("needs ncu or compute-sanitizer, and the recording '{}' has neither", recording);
@@ -103,7 +112,8 @@ Finding read_finding(TomlReader& block, const Case& of, const std::string& shown
     finding.unit = block.text_or("unit", "");
     finding.recording = block.text_or("recording", "");
     finding.query = read_query(block, of, finding.recording);
-    finding.draft = block.flag_or("draft", false);
+    const Recording* const recording = of.programs[0].recording_called(finding.recording);
+    finding.draft = recording && recording->draft;
     if (shown.empty()) {
         const std::vector<std::string> sides = sides_of(of.kind);
         finding.margin = block.number_or("margin", 0);
@@ -234,6 +244,7 @@ Answer read_answer(const fs::path& root, const fs::path& file, const Case& of, b
     answer.program.file = file;
     answer.program.base = of.folder / base;
     if (!of.asks_details_of_answers()) answer.program.ncu_details.clear();
+    answer.program.outputs.clear();
     if (!is_right) record_for(answer.fails, of, answer.program);
     return answer;
 }
@@ -348,9 +359,8 @@ Needs Case::needs() const {
 }
 
 bool Case::asks_details_of_answers() const {
-    return std::any_of(findings.begin(), findings.end(), [](const Finding& f) {
-        return f.query.needs.details && f.asserts(kRight) && !f.draft;
-    });
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const Finding& f) { return f.query.needs.details && f.asserts(kRight); });
 }
 
 const Finding* Case::finding(const std::string& finding_id) const {
@@ -362,18 +372,6 @@ const Finding* Case::finding(const std::string& finding_id) const {
 std::string Case::said_by(const Finding& finding) const {
     return finding.recording.empty() ? finding.says
                                      : fmt::format("{} (recording {})", finding.says, finding.recording);
-}
-
-std::vector<std::string> Case::recordings_in_use() const {
-    std::vector<std::string> lines;
-    for (const Recording& further : programs[0].further)
-        if (!further.says.empty() && std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
-                return f.recording == further.name;
-            }))
-            lines.push_back(fmt::format(
-                "{}: {}{}", further.name, further.says,
-                further.arguments.empty() ? "" : fmt::format(" (`{}`)", join(further.arguments, " "))));
-    return lines;
 }
 
 std::string Case::text_of(const Ratio& ratio) const {

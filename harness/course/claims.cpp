@@ -55,11 +55,16 @@ void judge_findings(const Case& of, const std::vector<Evidence>& evidence, const
         std::string text = join(measured, " | ");
         if (row.ratio)
             text += fmt::format(", {}: {}", of.text_of(*row.finding->ratio), row.ratio->measured.text());
-        const bool done = row.finding->draft && !row.is_open();
-        add({Claim::Kind::finding, of.id, row.finding->id, text, done ? Verdict::fail : row.verdict,
-             done ? "it is recorded: take `draft = true` out" : row.why(of.programs),
+        add({Claim::Kind::finding, of.id, row.finding->id, text, row.verdict, row.why(of.programs),
              !row.finding->asserted(), row.finding->where});
     }
+    for (const Finding& finding : of.findings)
+        if (std::any_of(evidence.begin(), evidence.end(),
+                        [&](const Evidence& side) { return is_left_out(finding, side); })) {
+            Claim left_out = not_judged(Claim::Kind::finding, of.id, finding.id, finding.where);
+            left_out.why = fmt::format("the recording '{}' is a draft, and not made yet", finding.recording);
+            add(std::move(left_out));
+        }
 }
 
 /// A finding whose tool did not run neither passes nor fails a program. `ids`: the findings that matter.
@@ -106,6 +111,14 @@ void check_diff(const Course& course, const Case& of, const AddClaim& add) {
                            first, second, changed, kMostChangedLines));
 }
 
+/// Is this recording of each program that is recorded so there?
+bool is_made(const Course& course, const Case& of, const Recording& recording) {
+    for (const Program& program : of.all_programs())
+        if (const Recording* const own = program.recording_called(recording.name))
+            if (!course.has_evidence_of(program.recorded_as(*own))) return false;
+    return true;
+}
+
 /// Evidence that no program asks for stays behind when one is renamed or recorded for less.
 void check_files(const Course& course, const Case& of, const AddClaim& add) {
     std::set<std::string> known;
@@ -123,6 +136,12 @@ void check_files(const Course& course, const Case& of, const AddClaim& add) {
             faults.push_back(
                 fmt::format("{} has {} bytes, of at most {}", shown, entry.file_size(), kMostBytes));
     }
+    for (const Recording& recording : of.programs[0].further)
+        if (recording.draft && is_made(course, of, recording))
+            faults.push_back(
+                fmt::format("the recording '{}' is made: take `draft = true` out of its block in "
+                            "case.toml",
+                            recording.name));
     if (of.draft && is_freshly_recorded(course, of.all_programs()))
         faults.push_back("all of it is recorded: take `draft = true` out of its case.toml");
     add_judged(add, not_judged(Claim::Kind::structure, of.id, "evidence files"), faults.empty(),

@@ -83,9 +83,16 @@ Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size
     return judged;
 }
 
+bool is_left_out(const Finding& finding, const Evidence& evidence) {
+    return finding.draft && !evidence.recording(finding.recording);
+}
+
 std::vector<FindingRow> judge_case(const Case& of, const std::vector<Evidence>& evidence) {
     std::vector<FindingRow> rows;
     for (const Finding& finding : of.findings) {
+        if (std::any_of(evidence.begin(), evidence.end(),
+                        [&](const Evidence& side) { return is_left_out(finding, side); }))
+            continue;
         std::vector<Judged> sides;
         for (std::size_t side = 0; side < evidence.size(); ++side)
             sides.push_back(judge_finding(evidence[side], finding, side));
@@ -107,7 +114,9 @@ std::vector<std::string> Grade::not_passed() const {
 Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* faulty) {
     Grade grade{{}, Verdict::pass};
     for (const Finding& finding : of.findings) {
-        if (finding.draft || (finding.asserted() && !finding.asserts(kRight))) continue;
+        if (is_left_out(finding, answer) || (faulty && is_left_out(finding, *faulty)) ||
+            (finding.asserted() && !finding.asserts(kRight)))
+            continue;
         Judged judged = judge_finding(answer, finding, kRight);
         if (finding.ratio)
             judged = faulty ? judge_ratio(finding, judge_finding(*faulty, finding, kFaulty), judged)
@@ -121,8 +130,7 @@ Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* fault
 
 Verdict worst_of(const std::vector<FindingRow>& rows) {
     Verdict worst = Verdict::pass;
-    for (const FindingRow& row : rows)
-        if (!row.is_open()) worst = std::max(worst, row.verdict);
+    for (const FindingRow& row : rows) worst = std::max(worst, row.verdict);
     return worst;
 }
 

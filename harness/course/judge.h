@@ -26,17 +26,17 @@ struct FindingRow {
 
     /// What is wrong, for every verdict but pass: a sentence for each side at fault.
     [[nodiscard]] std::string why(const std::vector<Program>& programs) const;
-
-    /// Is it a draft whose evidence is still to be recorded?
-    [[nodiscard]] bool is_open() const { return finding->draft && verdict == Verdict::not_run; }
 };
 
 /// Judges one program by the expectation of a side. A finding that is only shown, or that compares both
 /// programs, passes as measured. A missing value fails, unless the finding allows it.
 [[nodiscard]] Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size_t side);
 
-/// Judges all findings of a case, in its order, each program by its own evidence. The rows point into the
-/// case.
+/// Does this finding ask a recording that is a draft and has not been made?
+[[nodiscard]] bool is_left_out(const Finding& finding, const Evidence& evidence);
+
+/// Judges all findings of a case, in its order, each program by its own evidence, but for those that are left
+/// out. The rows point into the case.
 [[nodiscard]] std::vector<FindingRow> judge_case(const Case& of, const std::vector<Evidence>& evidence);
 
 /// How one program does as an answer to a case: it is judged as the right program, in rows of one side.
@@ -52,7 +52,6 @@ struct Grade {
 /// are not run. Left out are drafts, and findings about the faulty program alone.
 [[nodiscard]] Grade grade_answer(const Case& of, const Evidence& answer, const Evidence* faulty = nullptr);
 
-/// Of all rows but those of drafts that are still to be recorded.
 [[nodiscard]] Verdict worst_of(const std::vector<FindingRow>& rows);
 
 }  // namespace lab

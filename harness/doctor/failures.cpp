@@ -52,7 +52,8 @@ KnownFailures KnownFailures::read(const std::filesystem::path& path) {
             known.tools_[tool][key] = entry.text(key);
         entry.expect_all_read();
     }
-    for (const char* tool : {"gpu", "nvcc", "nsys", "ncu", "compute-sanitizer", "any"})
+    for (const char* tool :
+         {"gpu", "nvcc", "nsys", "ncu", "compute-sanitizer", "cpu-samples", "gpu-metrics", "any"})
         for (auto& [id, entry] : toml.named_tables(tool))
             known.failures_.push_back(read_failure(tool, id, entry));
     toml.expect_all_read();

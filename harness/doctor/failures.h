@@ -18,7 +18,7 @@ using Details = std::map<std::string, std::string>;
 
 /// An entry of the table.
 struct KnownFailure {
-    std::string tool;                ///< "gpu", "nvcc", "nsys", "ncu", "compute-sanitizer"; "any" for each
+    std::string tool;                ///< as a check is called; "any" for each
     std::string id;                  ///< "counters_denied"
     std::vector<std::string> words;  ///< any of these in a tool's output tells of it; none: found otherwise
     std::string reason;

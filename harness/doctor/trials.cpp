@@ -160,6 +160,22 @@ void try_sanitizer(const Examination& x, Check& check, const Binary& binary) {
     check.succeed("passed the probe, and found the bug planted in it with --fault");
 }
 
+/// Records the probe once more with options that a machine may forbid. nsys then ends without a report, or
+/// says in a warning that it records the rest.
+void try_options(const Examination& x, Check& check, const fs::path& binary, const Recording& options) {
+    check.path = nsys()->string();
+    Program probe;
+    probe.recording = options;
+    const fs::path report = x.course.build_folder() / "doctor" / (check.name + ".nsys-rep");
+    std::vector<std::string> words = nsys_command(*nsys(), x.word(report), probe, true);
+    words.push_back(x.word(binary));
+    const Outcome recording = x.run_shown(check, words);
+    if (fs::exists(report) && x.failures.recognise(check.name, recording.out + recording.err).empty())
+        return check.succeed("nsys recorded the probe with " + options.says);
+    x.fail_by_words(check, recording);
+    check.state = State::denied;  // the chapters are open all the same
+}
+
 }  // namespace
 
 std::vector<Check> examine(Examination& x, const std::function<void(const Check&)>& tell) {
@@ -172,6 +188,17 @@ std::vector<Check> examine(Examination& x, const std::function<void(const Check&
     try_nsys(x, checks[2], binary), tell(checks[2]);
     try_ncu(x, checks[3], binary), tell(checks[3]);
     try_sanitizer(x, checks[4], binary), tell(checks[4]);
+    if (checks[2].state != State::works) return checks;
+    checks.push_back(Check{.name = "cpu-samples"});
+    try_options(x, checks.back(), *binary,
+                {.name = "",
+                 .says = "samples and context switches of the CPU",
+                 .nsys_options = {"--sample=process-tree", "--cpuctxsw=process-tree"}});
+    tell(checks.back());
+    checks.push_back(Check{.name = "gpu-metrics"});
+    try_options(x, checks.back(), *binary,
+                {.name = "", .says = "counters of the GPU over time", .gpu_metrics = {"SMs Active"}});
+    tell(checks.back());
     return checks;
 }
 

@@ -29,6 +29,10 @@ constexpr PaintLook kLooks[] = {
     {Paint::range, {"#C6CFDA", "#1f2328", 250, 1, "─", "NVTX range"}},
     {Paint::wait, {"#98A4B2", "#1f2328", 109, 0.75, "═", "host waits for the GPU"}},
     {Paint::call, {"#6E7B8B", "#fff", 66, 0.5, "┄", "host in another CUDA call"}},
+    {Paint::os_call, {"#B4A7BF", "#1f2328", 139, 0.62, "╌", "call of the OS runtime libraries"}},
+    {Paint::running, {"#57606A", "#fff", 240, 0.75, "▆", "thread runs"}},
+    {Paint::ready, {"#C9A48A", "#1f2328", 180, 0.45, "▃", "thread is ready, and others run"}},
+    {Paint::blocked, {"#C6CFDA", "#1f2328", 250, 0.2, "▁", "thread is blocked"}},
     {Paint::idle, {"url(#idle)", "#1f2328", 244, 1, "·", "GPU idle"}},
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/text.h"
+#include "draw/curves.h"
 #include "draw/marks.h"
 #include "draw/palette.h"
 #include "draw/rows.h"
@@ -33,7 +34,8 @@ constexpr double kThinPx = 0.6;    ///< a box narrower than this is drawn togeth
 constexpr double kStripePx = 3;    ///< narrower ones are stripes: too fine to point at
 constexpr double kSeenPalePx = 8;  ///< a narrower one is not seen to be pale
 constexpr double kIdlePx = 12, kIdleGapPx = 4, kRowGapPx = 4, kBoxFontPx = 10.5;
-constexpr int kMostLanes = 8;  ///< of one row; a figure that shows more is a wall
+constexpr double kCurvePx = 24, kCurveStepPx = 2;  ///< height of 100 %, and width of what is averaged
+constexpr int kMostLanes = 8;                      ///< of one row; a figure that shows more is a wall
 
 // A reader's dark mode changes paper and ink. Where the style is not honoured, such as in a converter, the
 // attributes of each element give the light version, on its own background.
@@ -130,7 +132,7 @@ double row_px(const TimelineRow& row) {
 double rows_height(const Timeline& timeline) {
     double height = kIdleGapPx + kIdlePx;
     for (const TimelineRow& row : timeline.rows) height += row_px(row) + kRowGapPx;
-    return height;
+    return height + static_cast<double>(timeline.curves.size()) * (kCurvePx + kRowGapPx);
 }
 
 /// The attribute of boxes that are drawn as one, by the share of its time in which one of them ran, 0 to 1.
@@ -150,6 +152,10 @@ class Rows {
         for (const TimelineRow& row : timeline_.rows) {
             draw_row(row, top_px);
             top_px += row_px(row) + kRowGapPx;
+        }
+        for (const Curve& curve : timeline_.curves) {
+            draw_curve(curve, top_px);
+            top_px += kCurvePx + kRowGapPx;
         }
         draw_idle(top_px + kIdleGapPx);
         return pale_;
@@ -258,6 +264,31 @@ class Rows {
             draw_lane(std::move(marks), top_px, lane_px(row));
             top_px += lane_px(row);
         }
+    }
+
+    /// The area below a metric in percent; whatever leaves 0 to 100 is cut.
+    void draw_curve(const Curve& curve, double top_px) {
+        draw_label(top_px + kCurvePx / 2, label_of(curve), label_of(curve));
+        const auto columns = static_cast<std::size_t>(timeline_.span_ns() * px_per_ns_ / kCurveStepPx) + 1;
+        double most = 0;
+        std::string path, last;
+        const auto means = columns_of(curve, timeline_.begin_ns, kCurveStepPx / px_per_ns_, columns);
+        for (std::size_t i = 0; i < columns; ++i) {
+            const double value = std::clamp(means[i].value_or(0), 0.0, 100.0);
+            const std::string y = px(kCurvePx * (1 - value / 100));
+            most = std::max(most, value);
+            if (y != last) path += fmt::format("H{}V{}", px(i * kCurveStepPx), y);
+            last = y;
+        }
+        const double bottom = top_px + kCurvePx;
+        page_.put(
+            "<path fill=\"{}\" transform=\"translate({} {})\" d=\"M0 "
+            "{}{}H{}V{}Z\"><title>{}</title></path>\n",
+            look_of(Paint::call).fill, px(kPlotLeft), px(top_px), px(kCurvePx), path,
+            px(timeline_.span_ns() * px_per_ns_), px(kCurvePx),
+            xml_text(fmt::format("{}: at most {} {}", curve.name, format_number(most, 3), curve.unit)));
+        page_.put("<path class=\"grid\" d=\"M{} {}H{}\" stroke=\"#d0d7de\" stroke-width=\"0.7\"/>\n",
+                  px(kPlotLeft), px(bottom), px(kPlotLeft + timeline_.span_ns() * px_per_ns_));
     }
 
     /// Idle time as hatching. Gaps too thin to be seen are drawn together and the paler the smaller their

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/text.h"
+#include "draw/curves.h"
 #include "draw/palette.h"
 #include "draw/rows.h"
 #include "draw/timeline.h"
@@ -60,9 +61,15 @@ void for_each_cell(int64_t begin_ns, int64_t end_ns, const TimeScale& scale, Use
     }
 }
 
+/// Do these boxes say what a thread did on its CPU?
+bool is_state(const std::vector<Box>& boxes) {
+    return !boxes.empty() && boxes.front().paint >= Paint::running;
+}
+
 /// What filled most of each cell. Kernels grow from a light shade to a full block with their share of the
-/// cell; where `end_ns` has not come yet and nothing runs there is a dot.
+/// cell; where `end_ns` has not come yet and nothing runs on a GPU there is a dot.
 Cells work_cells(const std::vector<Box>& boxes, const TimeScale& scale, int64_t end_ns) {
+    const bool is_thread = is_state(boxes);
     std::vector<ByPaint<double>> ns_of(scale.cells);
     for (const Box& box : boxes)
         for_each_cell(box.begin_ns, box.end_ns, scale,
@@ -71,7 +78,7 @@ Cells work_cells(const std::vector<Box>& boxes, const TimeScale& scale, int64_t 
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const auto first = ns_of[i].begin(), most = std::max_element(first, ns_of[i].end());
         const double begin_ns = scale.begin_ns + i * scale.ns_per_cell;
-        if (*most == 0 && begin_ns >= end_ns) continue;
+        if (*most == 0 && (is_thread || begin_ns >= end_ns)) continue;
         const Paint paint = *most > 0 ? Paint(most - first) : Paint::idle;
         const double kernel_ns = std::accumulate(first, &ns_of[i][Paint::other_kernels] + 1, 0.0);
         cells[i] = {is_kernel(paint) ? step(kShades, kernel_ns / scale.ns_per_cell) : look_of(paint).glyph,
@@ -123,6 +130,16 @@ Cells idle_cells(const Intervals& idle, const TimeScale& scale) {
     return cells;
 }
 
+/// A metric in percent, as bars.
+Cells curve_cells(const Curve& curve, const TimeScale& scale) {
+    Cells cells(scale.cells);
+    const auto means = columns_of(curve, scale.begin_ns, scale.ns_per_cell, scale.cells);
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        if (means[i] && *means[i] > 0)
+            cells[i] = {step(kBars, *means[i] / 100), look_of(Paint::call).terminal};
+    return cells;
+}
+
 /// The cells as text.
 std::string to_text(const Cells& cells, bool colour) {
     std::size_t used = cells.size();
@@ -146,6 +163,8 @@ class Page {
         label_columns_ = display_width(kIdleName);
         for (const TimelineRow& row : timeline.rows)
             label_columns_ = std::max(label_columns_, display_width(row.short_name));
+        for (const Curve& curve : timeline.curves)
+            label_columns_ = std::max(label_columns_, display_width(label_of(curve)));
         label_columns_ = std::min(label_columns_, columns_ / 3);
         span_ns_ = std::max<int64_t>({scale_span_ns, timeline.span_ns(), 1});
         scale_.begin_ns = timeline.begin_ns;
@@ -163,6 +182,7 @@ class Page {
             return text_;
         }
         for (const TimelineRow& row : timeline_.rows) print_row(row);
+        for (const Curve& curve : timeline_.curves) line(label_of(curve), curve_cells(curve, scale_));
         line(kIdleName, idle_cells(timeline_.idle, scale_));
         print_axis();
         print_legend();
@@ -180,7 +200,7 @@ class Page {
     }
 
     void print_row(const TimelineRow& row) {
-        if (row.boxes.empty() || row.boxes.front().paint < Paint::range)
+        if (row.boxes.empty() || row.boxes.front().paint < Paint::range || is_state(row.boxes))
             return line(row.short_name, work_cells(row.boxes, scale_, timeline_.end_ns));
         for (int lane = 0; lane < std::min(row.lanes, kMostTerminalLanes); ++lane)
             line(lane == 0 ? row.short_name : "", range_cells(row.boxes, lane, scale_));

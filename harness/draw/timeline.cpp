@@ -16,6 +16,9 @@ namespace lab {
 
 namespace {
 
+/// What takes less than this part of a picture is not worth a row of its own.
+constexpr int64_t kNoticeablePart = 50;
+
 Interval window_of(const Trace& trace) {
     Interval window{INT64_MAX, INT64_MIN};
     const auto widen = [&](const auto& records) {
@@ -83,7 +86,6 @@ class View {
 
     /// The names of other calls that take a noticeable part of the picture, all calls of a name together.
     [[nodiscard]] std::set<std::string> long_calls() const {
-        constexpr int64_t kNoticeablePart = 50;
         std::map<int64_t, int64_t> ns_of;  // by name
         for (const ApiCall& call : shown().api_calls)
             if (shows(call))
@@ -168,13 +170,69 @@ void add_projected_row(Timeline& timeline, const View& view) {
 
 /// A row for each thread, named after it.
 void add_thread_rows(Timeline& timeline, const View& view, std::map<Thread, std::vector<Box>> rows,
-                     const std::string& before, const std::string& behind) {
+                     const std::string& before, const std::string& behind,
+                     const char* short_before = nullptr) {
     for (auto& [thread, boxes] : rows) {
         const auto& [process, number] = thread;
         const std::string name = number < 0 ? "across threads" : thread_name(process, number);
-        const std::string whole = before + name + view.of_process(process) + behind;
-        add_row(timeline, {whole, rows.size() < 2 ? trim(before + behind) : whole, 1, std::move(boxes)},
+        const auto whole = [&](const std::string& first) {
+            return first + name + view.of_process(process) + behind;
+        };
+        const std::string first = short_before ? short_before : before;
+        add_row(timeline,
+                {whole(before), rows.size() < 2 ? trim(first + behind) : whole(first), 1, std::move(boxes)},
                 true);
+    }
+}
+
+/// Threads with a CUDA call or an NVTX range, and those that ran for a noticeable part of the picture: the
+/// driver and the profiler have threads, too.
+std::set<Thread> threads_of_program(const View& view) {
+    std::set<Thread> threads;
+    for (const ApiCall& call : view.shown().api_calls) threads.insert({call.process, call.thread});
+    for (const Range& range : view.all.ranges)
+        if (view.shows(range)) threads.insert({range.process, range.thread});
+    std::map<Thread, int64_t> ran_ns;
+    for (const ThreadState& s : view.shown().thread_states)
+        if (s.kind == ThreadState::running && s.end_ns > view.window.begin && s.start_ns < view.window.end)
+            ran_ns[{s.process, s.thread}] +=
+                std::min(s.end_ns, view.window.end) - std::max(s.start_ns, view.window.begin);
+    for (const auto& [thread, ns] : ran_ns)
+        if (ns > (view.window.end - view.window.begin) / kNoticeablePart) threads.insert(thread);
+    return threads;
+}
+
+/// When each thread ran, and its calls of the OS.
+void add_cpu_rows(Timeline& timeline, const View& view) {
+    const std::set<Thread> threads = threads_of_program(view);
+    std::map<Thread, std::vector<Box>> states, calls;
+    for (const ThreadState& s : view.shown().thread_states) {
+        const auto [paint, word] = s.kind == ThreadState::running ? std::pair{Paint::running, "running"}
+                                   : s.kind == ThreadState::ready ? std::pair{Paint::ready, "ready"}
+                                                                  : std::pair{Paint::blocked, "blocked"};
+        if (threads.contains({s.process, s.thread}))
+            states[{s.process, s.thread}].push_back(view.box(paint, s, word));
+    }
+    for (const OsCall& call : view.shown().os_calls)
+        if (threads.contains({call.process, call.thread}))
+            calls[{call.process, call.thread}].push_back(
+                view.box(Paint::os_call, call, view.name_of(call.name)));
+    add_thread_rows(timeline, view, std::move(states), "CPU ", "");
+    add_thread_rows(timeline, view, std::move(calls), "OS runtime libraries ", "", "OS calls ");
+}
+
+void add_curves(Timeline& timeline, const View& view) {
+    constexpr std::size_t kMostCurves = 40;
+    std::set<int64_t> devices;
+    for (const Metric& metric : view.shown().metrics) devices.insert(metric.device);
+    for (const Metric& metric : view.shown().metrics) {
+        const std::string gpu = devices.size() < 2 ? "" : fmt::format("GPU {} ", metric.device);
+        Curve curve{gpu + printable(metric.name), printable(metric.unit), {}};
+        for (const Metric::Sample& sample : metric.samples)
+            if (sample.time_ns >= timeline.begin_ns && sample.time_ns <= timeline.end_ns)
+                curve.points.push_back({sample.time_ns, sample.value});
+        if (!curve.points.empty() && timeline.curves.size() < kMostCurves)
+            timeline.curves.push_back(std::move(curve));
     }
 }
 
@@ -279,8 +337,10 @@ std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, 
         timeline.idle = idle_time(view);
         timeline.trace = &view.all;
         timeline.options = view.options;
+        add_cpu_rows(timeline, view);
         add_host_rows(timeline, view, long_calls);
         add_gpu_rows(timeline, view);
+        add_curves(timeline, view);
         constexpr std::size_t kMostRows = 200;
         if (const std::size_t rows = timeline.rows.size(); rows > kMostRows) {
             timeline.rows.resize(kMostRows);

@@ -38,6 +38,10 @@ enum class Paint {
     range,
     wait,
     call,
+    os_call,
+    running,
+    ready,
+    blocked,
     idle
 };
 
@@ -68,11 +72,14 @@ struct TimelineRow {
     std::vector<Box> boxes;  ///< by begin
 };
 
-/// Sampled values over time, such as a metric of a GPU.
+/// A metric of a GPU as a curve. A point's value is the mean since the point before.
 struct Curve {
-    std::string name, unit;  ///< "SMs Active", "%"
-    std::vector<std::pair<int64_t, double>>
-        points;  ///< ns on the clock of the capture, rising; and the value
+    struct Point {
+        int64_t time_ns = 0;
+        double value = 0;
+    };
+    std::string name, unit;     ///< "SMs Active" in "%"
+    std::vector<Point> points;  ///< by time, inside the window
 };
 
 /// A picture of a capture.
@@ -80,20 +87,23 @@ struct Timeline {
     int64_t begin_ns = 0, end_ns = 0;  ///< the window
     int64_t origin_ns = 0;  ///< 0 of the axis: where the window begins, or the whole of which it is a part
     std::vector<TimelineRow> rows;
-    Intervals idle;  ///< time in the window in which no GPU of the capture did anything at all
+    std::vector<Curve> curves;  ///< below the rows, in nsys's order
+    Intervals idle;             ///< time in the window in which no GPU of the capture did anything at all
     TimelineOptions options;
     const Trace* trace = nullptr;  ///< the whole capture, which must outlive the picture
-    std::vector<Curve> curves;     ///< only in the HTML page
 
     /// How long the window is.
     [[nodiscard]] int64_t span_ns() const { return end_ns - begin_ns; }
 };
 
-/// Rows from top to bottom: NVTX ranges by host thread; with `projected`, the ranges on the GPU, from the
-/// first start to the last end of the work launched in them; host calls that wait for the GPU; other calls
-/// that take a noticeable part of the window, all calls of a name together; streams with work; copies between
-/// host and device, one row a direction. The window spans the GPU work and the NVTX ranges; with a range,
-/// that range and the GPU work launched in it. An unknown range, or an empty part of the window, is an Error.
+/// Rows from top to bottom: when each host thread ran and was blocked, and its calls of the OS runtime
+/// libraries, where these were recorded; NVTX ranges by host thread; with `projected`, the ranges on the GPU,
+/// from the first start to the last end of the work launched in them; host calls that wait for the GPU; other
+/// calls that take a noticeable part of the window, all calls of a name together; streams with work; copies
+/// between host and device, one row a direction; and curves of the GPU's metrics in percent. Threads without
+/// a CUDA call or NVTX range are left out unless they ran for a noticeable part of the window. The window
+/// spans the GPU work and the NVTX ranges; with a range, that range and the GPU work launched in it. An
+/// unknown range, or an empty part of the window, is an Error.
 ///
 /// A call waits for the GPU if it is a synchronisation, or a copy that began on the GPU before the call
 /// returned and either blocks or has pageable memory, for which asynchronous calls wait too.

@@ -205,6 +205,61 @@ void by_api(const Trace& trace, Analysis& a) {
     sort_by_time(a.api);
 }
 
+void by_os_call(const Trace& trace, Analysis& a) {
+    std::unordered_map<int64_t, std::vector<int64_t>> of_name;  // ns
+    for (const OsCall& call : trace.os_calls) of_name[call.name].push_back(call.end_ns - call.start_ns);
+    for (auto& [name, ns] : of_name) a.os_calls.push_back({times_of(ns), trace.name_of(name)});
+    sort_by_time(a.os_calls);
+}
+
+void by_function(const Trace& trace, Analysis& a) {
+    std::map<std::pair<int64_t, int64_t>, int64_t> samples;
+    for (const CpuSample& sample : trace.cpu_samples) ++samples[{sample.function, sample.module}];
+    for (const auto& [place, count] : samples)
+        a.functions.push_back({trace.name_of(place.first), trace.name_of(place.second), count});
+    std::sort(a.functions.begin(), a.functions.end(), [](const FunctionUse& x, const FunctionUse& y) {
+        return std::tie(y.samples, x.name, x.module) < std::tie(x.samples, y.name, y.module);
+    });
+}
+
+void by_thread(const Trace& trace, Analysis& a) {
+    std::map<int64_t, ThreadUse> use;
+    for (const ThreadState& state : trace.thread_states) {
+        ThreadUse& u = use[state.thread];
+        u.process = state.process;
+        const int64_t ns = state.end_ns - state.start_ns;
+        (state.kind == ThreadState::running ? u.running_ns
+         : state.kind == ThreadState::ready ? u.ready_ns
+                                            : u.blocked_ns) += ns;
+        u.switches += state.kind != ThreadState::running;
+    }
+    for (auto& [thread, u] : use) {
+        u.thread = thread;
+        const auto name = trace.thread_names.find(thread);
+        if (name != trace.thread_names.end()) u.name = name->second;
+        a.threads.push_back(std::move(u));
+    }
+    std::stable_sort(a.threads.begin(), a.threads.end(),
+                     [](const ThreadUse& x, const ThreadUse& y) { return x.running_ns > y.running_ns; });
+}
+
+void by_metric(const Trace& trace, Analysis& a) {
+    Interval span{INT64_MAX, INT64_MIN};
+    for (const GpuWork& work : all_work(trace, a.device))
+        span = {std::min(span.begin, work.start_ns), std::max(span.end, work.end_ns)};
+    for (const Metric& metric : trace.metrics) {
+        MetricUse use{metric.name, metric.unit, 0, 0, 0};
+        for (const Metric::Sample& sample : metric.samples) {
+            if (metric.device != a.device || sample.time_ns < span.begin || sample.time_ns > span.end)
+                continue;
+            ++use.samples;
+            use.mean += (sample.value - use.mean) / static_cast<double>(use.samples);
+            use.max = std::max(use.max, sample.value);
+        }
+        if (use.samples > 0) a.metrics.push_back(std::move(use));
+    }
+}
+
 std::optional<double> share(int64_t part, int64_t whole) {
     if (whole == 0) return std::nullopt;
     return static_cast<double>(part) / static_cast<double>(whole);
@@ -245,6 +300,10 @@ Analysis analyse(const Trace& trace, const std::optional<std::string>& range) {
     by_kernel(of, a);
     by_copy(of, a);
     by_api(of, a);
+    by_os_call(of, a);
+    by_function(of, a);
+    by_thread(of, a);
+    by_metric(of, a);
     return a;
 }
 

@@ -54,6 +54,32 @@ struct ApiUse {
     std::map<int64_t, int64_t> failures;  ///< what the failed ones returned, and how many of them
 };
 
+/// All calls of one function of the OS runtime libraries, on any thread.
+struct OsUse : RunTimes {
+    std::string name;
+};
+
+/// How often samples of the CPU found a thread in one function.
+struct FunctionUse {
+    std::string name, module;
+    int64_t samples = 0;
+};
+
+/// What one thread did between its context switches.
+struct ThreadUse {
+    int64_t process = 0, thread = 0;
+    std::string name;  ///< "" if it has none
+    int64_t running_ns = 0, ready_ns = 0, blocked_ns = 0;
+    int64_t switches = 0;  ///< how often it was stopped
+};
+
+/// The samples of one metric of the GPU.
+struct MetricUse {
+    std::string name, unit;
+    int64_t samples = 0;
+    double mean = 0, max = 0;
+};
+
 /// Below this a gap between two pieces of GPU work is the cost of one launch after another.
 constexpr int64_t kKernelWaitLimit_ns = 30'000;
 
@@ -76,10 +102,14 @@ struct Analysis {
     int64_t h2d_hidden_ns = 0, d2h_hidden_ns = 0;  ///< of that, time with a kernel running too
     int64_t concurrent_ns = 0;                     ///< time with at least two kernels running
     IdleByCause idle;
-    std::vector<StreamUse> streams;  ///< by stream
-    std::vector<KernelUse> kernels;  ///< by total time, falling
-    std::vector<CopyUse> copies;     ///< by bytes, falling
-    std::vector<ApiUse> api;         ///< by total time, falling
+    std::vector<StreamUse> streams;      ///< by stream
+    std::vector<KernelUse> kernels;      ///< by total time, falling
+    std::vector<CopyUse> copies;         ///< by bytes, falling
+    std::vector<ApiUse> api;             ///< by total time, falling
+    std::vector<OsUse> os_calls;         ///< by total time, falling
+    std::vector<FunctionUse> functions;  ///< by samples, falling
+    std::vector<ThreadUse> threads;      ///< by time running, falling
+    std::vector<MetricUse> metrics;      ///< of this GPU, first GPU work to last; in nsys's order
 
     /// Share of kernel time with two or more kernels running, 0 to 1; nothing without kernels.
     [[nodiscard]] std::optional<double> kernel_concurrency() const;

@@ -31,7 +31,8 @@ Capture::Capture(const Database& database) : database_(database) {
         [](const Capture& c, auto argument) { return c.launch_of(argument(0), argument(1)); });
     add("in_range", 2,
         [](const Capture& c, auto argument) { return c.is_in_range(argument(0), argument(1)); });
-    add("is_narrowed", 0, [](const Capture& c, auto) { return c.is_narrowed(); });
+    add("in_host_range", 1, [](const Capture& c, auto argument) { return c.is_in_host_range(argument(0)); });
+    add("in_gpu_range", 1, [](const Capture& c, auto argument) { return c.is_in_gpu_range(argument(0)); });
     add("range_gpu_start", 1, [](const Capture& c, auto argument) {
         const auto time = c.gpu_time_of_range(argument(0));
         return time ? std::optional(time->begin) : std::nullopt;
@@ -67,6 +68,14 @@ bool Capture::is_in_range(int64_t process, int64_t correlation) const {
     if (!calls_) calls_.emplace(trace());
     const int64_t call = calls_->find(process, correlation);
     return call >= 0 && selected_->calls[static_cast<std::size_t>(call)];
+}
+
+bool Capture::is_in_host_range(int64_t time_ns) const {
+    return !selected_ || contains(selected_->host, time_ns);
+}
+
+bool Capture::is_in_gpu_range(int64_t time_ns) const {
+    return !selected_ || is_in_any(selected_->windows, time_ns);
 }
 
 std::optional<Interval> Capture::gpu_time_of_range(int64_t id) const {

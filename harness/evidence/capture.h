@@ -40,8 +40,9 @@ class Capture {
 
     /// What SQL asks of this class; see schema.cpp.
     [[nodiscard]] int64_t launch_of(int64_t process, int64_t start_ns) const;
-    [[nodiscard]] bool is_narrowed() const { return selected_ != nullptr; }
     [[nodiscard]] bool is_in_range(int64_t process, int64_t correlation) const;
+    [[nodiscard]] bool is_in_host_range(int64_t time_ns) const;
+    [[nodiscard]] bool is_in_gpu_range(int64_t time_ns) const;
     [[nodiscard]] std::optional<Interval> gpu_time_of_range(int64_t id) const;
 
   private:

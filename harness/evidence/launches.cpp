@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/error.h"
@@ -80,6 +81,11 @@ int64_t CallIndex::find(int64_t process, int64_t correlation) const {
     const auto at =
         std::lower_bound(entries_.begin(), entries_.end(), std::array{process, correlation, int64_t{0}});
     return at != entries_.end() && (*at)[0] == process && (*at)[1] == correlation ? (*at)[2] : -1;
+}
+
+bool is_in_any(const WindowsOfGpu& windows, int64_t time_ns) {
+    return std::any_of(windows.begin(), windows.end(),
+                       [&](const auto& of_gpu) { return contains(of_gpu.second, time_ns); });
 }
 
 void link_to_calls(Trace& trace) {
@@ -176,6 +182,37 @@ std::string no_such_range(const Trace& trace, const std::string& name) {
                        names.empty() ? "none at all" : join(names, ", "));
 }
 
+namespace {
+
+/// What the host did meanwhile on any thread, and what was sampled while the GPU did the range's work.
+void keep_of_host(const Trace& trace, RangePart& part) {
+    part.trace.thread_names = trace.thread_names;
+    std::copy_if(trace.os_calls.begin(), trace.os_calls.end(), std::back_inserter(part.trace.os_calls),
+                 [&](const OsCall& call) { return contains(part.host, call.start_ns); });
+    std::copy_if(trace.cpu_samples.begin(), trace.cpu_samples.end(),
+                 std::back_inserter(part.trace.cpu_samples),
+                 [&](const CpuSample& sample) { return contains(part.host, sample.time_ns); });
+    for (const ThreadState& state : trace.thread_states) {
+        auto inside = std::upper_bound(part.host.begin(), part.host.end(), state.start_ns,
+                                       [](int64_t at, const Interval& i) { return at < i.end; });
+        for (; inside != part.host.end() && inside->begin < state.end_ns; ++inside) {
+            constexpr std::size_t kMost = 50'000'000;  // a program's threads switch less often than that
+            if (part.trace.thread_states.size() == kMost)
+                throw Error("the NVTX ranges and context switches of this capture are too many to combine");
+            part.trace.thread_states.push_back(state);
+            part.trace.thread_states.back().start_ns = std::max(state.start_ns, inside->begin);
+            part.trace.thread_states.back().end_ns = std::min(state.end_ns, inside->end);
+        }
+    }
+    for (const Metric& metric : trace.metrics) {
+        Metric& kept = part.trace.metrics.emplace_back(Metric{metric.device, metric.name, metric.unit, {}});
+        std::copy_if(metric.samples.begin(), metric.samples.end(), std::back_inserter(kept.samples),
+                     [&](const Metric::Sample& s) { return is_in_any(part.windows, s.time_ns); });
+    }
+}
+
+}  // namespace
+
 RangePart select_range(const Trace& trace, const std::string& name) {
     RangeSelection selection = Launches(trace).select(name);
     RangePart part{{}, std::move(selection.windows), std::move(selection.host)};
@@ -199,6 +236,7 @@ RangePart select_range(const Trace& trace, const std::string& name) {
     };
     keep(trace.kernels, part.trace.kernels);
     keep(trace.copies, part.trace.copies);
+    keep_of_host(trace, part);
     return part;
 }
 

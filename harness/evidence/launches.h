@@ -66,6 +66,10 @@ void link_to_calls(Trace& trace);
 /// By GPU, merged windows of time.
 using WindowsOfGpu = std::map<int64_t, Intervals>;
 
+/// Is this time in a window of any GPU? A program may number the GPUs in another way than the sampling of
+/// them.
+[[nodiscard]] bool is_in_any(const WindowsOfGpu& windows, int64_t time_ns);
+
 /// What belongs to all ranges of one name.
 struct RangeSelection {
     std::vector<bool> calls;  ///< for each of the trace's API calls: was it made inside one of the ranges?

@@ -27,7 +27,7 @@ class EmptyEvidence {
         for (const OwnTable& table : own_tables())
             sql += fmt::format("CREATE TABLE {} ({});", table.name, table.columns);
         sql +=
-            "CREATE TABLE StringIds (id, value);"
+            "CREATE TABLE StringIds (id, value); CREATE TABLE ThreadNames (nameId, globalTid);"
             "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId, metricId, metricName);";
         database_.execute(sql);
         whole.execute(sql + "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.0')");
@@ -70,8 +70,8 @@ std::string tool_not_run(const Evidence& evidence, const Query& query) {
         return evidence.captured_nothing() ? "nsys captured nothing of" : "nsys did not run on";
     if (query.needs.counters && !evidence.was_run("ncu")) return "ncu did not run on";
     if (query.needs.details && !evidence.was_run("ncu_details")) return "ncu's sections were not recorded of";
-    if (query.needs.gpu_samples && !evidence.was_run("gpu_metrics"))
-        return "nsys took no samples of the GPU of";
+    for (const std::string& view : query.needs.recorded)
+        if (!evidence.was_run(view)) return fmt::format("nsys recorded no {} of", view);
     if (query.needs.reports)
         for (const std::string& tool : query.sanitizers)
             if (!evidence.was_run(tool)) return fmt::format("compute-sanitizer's {} did not run on", tool);
@@ -98,8 +98,9 @@ Measured measure_metric(const Evidence& evidence, const Query& query) {
 }  // namespace
 
 Needs& Needs::operator|=(const Needs& other) {
-    trace |= other.trace, nsys |= other.nsys, gpu_samples |= other.gpu_samples;
-    counters |= other.counters, details |= other.details, reports |= other.reports, narrows |= other.narrows;
+    trace |= other.trace, nsys |= other.nsys, counters |= other.counters, details |= other.details;
+    reports |= other.reports, narrows |= other.narrows;
+    recorded.insert(other.recorded.begin(), other.recorded.end());
     return *this;
 }
 
@@ -110,12 +111,15 @@ Needs needs_of_sql(const std::string& sql) {
         const auto is_one_of = [&](std::initializer_list<const char*> names) {
             return std::find(names.begin(), names.end(), name) != names.end();
         };
+        for (const auto& [view, table] : kFurtherViews)
+            if (name == view) needs.recorded.insert(view);
+        if (name == "cpu_frames") needs.recorded.insert("cpu_samples");
         needs.narrows |= is_one_of({"kernels", "copies", "sets", "graph_runs", "api_calls", "syncs",
-                                    "graph_launches", "gpu_metrics"});
-        needs.trace |= needs.narrows || name.starts_with("cupti_") || name.starts_with("target_info_") ||
-                       name.starts_with("all_") || is_one_of({"ranges", "nvtx_events"});
+                                    "graph_launches", "gpu_metrics", "os_calls", "cpu_samples", "marks"});
+        needs.trace |= needs.narrows || !needs.recorded.empty() || name.starts_with("cupti_") ||
+                       name.starts_with("target_info_") || name.starts_with("all_") ||
+                       is_one_of({"ranges", "nvtx_events"});
         needs.nsys |= needs.trace || name == "nsys_run";
-        needs.gpu_samples |= name == "gpu_metrics";
         needs.counters |= name == "ncu_metrics";
         needs.details |= is_one_of({"ncu_launches", "ncu_sections", "ncu_rules", "ncu_source", "ncu_sass"});
         needs.reports |= name.starts_with("sanitizer_");

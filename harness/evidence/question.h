@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,13 +13,13 @@ namespace lab {
 
 /// What has to have looked at a program before a question about it has an answer.
 struct Needs {
-    bool trace = false;        ///< a recording of nsys
-    bool nsys = false;         ///< nsys, whether it left a report or not
-    bool gpu_samples = false;  ///< nsys's sampling of the GPU
-    bool counters = false;     ///< ncu
-    bool details = false;      ///< ncu's sections and source lines
-    bool reports = false;      ///< compute-sanitizer
-    bool narrows = false;      ///< it asks a view that an NVTX range narrows
+    bool trace = false;                   ///< a recording of nsys
+    bool nsys = false;                    ///< nsys, whether it left a report or not
+    bool counters = false;                ///< ncu
+    bool details = false;                 ///< ncu's sections and source lines
+    bool reports = false;                 ///< compute-sanitizer
+    bool narrows = false;                 ///< it asks a view that an NVTX range narrows
+    std::set<std::string> recorded = {};  ///< of kFurtherViews: what nsys was asked to record
 
     Needs& operator|=(const Needs& other);
 };

@@ -30,7 +30,8 @@ const std::vector<ExportTable>& export_tables() {
         {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start end deviceId streamId correlationId globalPid",
          "contextId graphId graphExecId"},
         {"NVTX_EVENTS", "start end eventType globalTid textId text",
-         "rangeId category color endGlobalTid domainId"},
+         "rangeId category color endGlobalTid domainId int64Value uint64Value doubleValue int32Value "
+         "uint32Value floatValue"},
         {"DIAGNOSTIC_EVENT", "text", "timestamp source severity globalPid",
          kSaysLoss},  // others name folders
         {"META_DATA_EXPORT", "name value", "",
@@ -40,6 +41,11 @@ const std::vector<ExportTable>& export_tables() {
         {"ENUM_CUPTI_SYNC_TYPE", "id name", "label"},
         {"ENUM_NSYS_EVENT_TYPE", "id name", "label", "name LIKE 'Nvtx%'"},
         {"ENUM_DIAGNOSTIC_SEVERITY_LEVEL", "id name", "label"},
+        {"ENUM_SAMPLING_THREAD_STATE", "id name", "label", "1", false},
+        {"OSRT_API", "start end globalTid nameId", "returnValue nestingLevel", "1", false},
+        {"SCHED_EVENTS", "start cpu isSchedIn globalTid", "threadState", "1", false},
+        {"COMPOSITE_EVENTS", "id start globalTid", "cpu cpuCycles", "1", false},
+        {"SAMPLING_CALLCHAINS", "id symbol module stackDepth", "unresolved", "stackDepth < 16", false},
         {"TARGET_INFO_CUDA_STREAM", "streamId flag", "hwId vmId processId contextId priority"},
         {"TARGET_INFO_GPU", "id name",
          "chipName totalMemory memoryBandwidth clockRate smCount l2CacheSize computeMajor computeMinor"},
@@ -67,6 +73,7 @@ const std::vector<OwnTable>& own_tables() {
         {"NSYS_RUN",
          "options TEXT NOT NULL, reports INTEGER NOT NULL, kernels INTEGER NOT NULL, said TEXT NOT NULL"},
         {"TOOLS_RUN", "tool TEXT PRIMARY KEY"},
+        {"TOOL_OUTPUT", "tool TEXT PRIMARY KEY, command TEXT, text TEXT", true},
         {"NCU_LAUNCHES", "launch INTEGER PRIMARY KEY, kernel TEXT, grid TEXT, block TEXT", true},
         {"NCU_SECTIONS", "launch INTEGER, section TEXT, body TEXT, metric TEXT, unit TEXT, value", true},
         {"NCU_RULES",
@@ -89,7 +96,9 @@ const std::vector<OwnTable>& own_tables() {
 namespace {
 
 /// A globalTid without its thread is the globalPid. GPU metrics carry the GPU's number in the low byte of
-/// their type. `all_X` are the rows of view X before it is narrowed.
+/// their type. `all_X` are the rows of view X before it is narrowed. GPU_SAMPLES and FILE_NAME are filled in.
+///
+/// A sample has counted cycles; a call stack that was taken at a context switch has counted none.
 ///
 /// cudaLaunchKernel_v7000 becomes cudaLaunchKernel: the suffix says which version of the entry point was
 /// called. So does _ptsz or _ptds in front of it, where each thread has a default stream of its own.
@@ -167,25 +176,91 @@ CREATE TEMP TABLE event_types (id PRIMARY KEY, name TEXT);
 INSERT OR IGNORE INTO event_types SELECT id, name FROM ENUM_NSYS_EVENT_TYPE WHERE name LIKE 'Nvtx%';
 
 CREATE TEMP VIEW all_nvtx AS
-SELECT t.rowid AS id, start, end, globalTid & ~0xFFFFFF AS process, globalTid AS thread, domainId,
+SELECT t.rowid AS id, start, end, globalTid & ~0xFFFFFF AS process, globalTid AS thread, domainId, category,
        COALESCE(text, (SELECT value FROM StringIds s WHERE s.id = t.textId)) AS name,
-       (SELECT name FROM event_types e WHERE e.id = t.eventType) AS type
+       (SELECT name FROM event_types e WHERE e.id = t.eventType) AS type,
+       COALESCE(int64Value, uint64Value, doubleValue, int32Value, uint32Value, floatValue) AS value
 FROM NVTX_EVENTS t;
 
 CREATE TEMP TABLE domains (process, id, name, PRIMARY KEY (process, id));
 INSERT OR IGNORE INTO domains SELECT process, domainId, name FROM all_nvtx WHERE type = 'NvtxDomainCreate';
 
+CREATE TEMP TABLE categories (process, domain, id, name, PRIMARY KEY (process, domain, id));
+INSERT OR IGNORE INTO categories
+SELECT process, domainId, category, name FROM all_nvtx WHERE type = 'NvtxCategory';
+
+CREATE TEMP VIEW named_nvtx AS
+SELECT n.*, COALESCE((SELECT name FROM domains d WHERE d.process = n.process AND d.id = n.domainId), '') AS domain,
+       (SELECT name FROM categories c
+        WHERE c.process = n.process AND c.domain IS n.domainId AND c.id = n.category) AS category_name
+FROM all_nvtx n;
+
 CREATE TEMP VIEW all_ranges AS
-SELECT id, start, end, end - start AS duration, process, thread, name,
-       COALESCE((SELECT name FROM domains d WHERE d.process = n.process AND d.id = n.domainId), '') AS domain,
-       type = 'NvtxStartEndRange' AS crosses_threads
-FROM all_nvtx n WHERE type IN ('NvtxPushPopRange', 'NvtxStartEndRange') AND end IS NOT NULL;
+SELECT id, start, end, end - start AS duration, process, thread, name, domain,
+       type = 'NvtxStartEndRange' AS crosses_threads, category_name AS category, value
+FROM named_nvtx WHERE type IN ('NvtxPushPopRange', 'NvtxStartEndRange') AND end IS NOT NULL;
+
+CREATE TEMP TABLE thread_names (thread PRIMARY KEY, name TEXT);
+INSERT OR IGNORE INTO thread_names
+SELECT globalTid, (SELECT value FROM StringIds s WHERE s.id = t.nameId) FROM ThreadNames t;
+
+CREATE TEMP VIEW all_os_calls AS
+SELECT start, end, end - start AS duration, globalTid & ~0xFFFFFF AS process, globalTid AS thread,
+       (SELECT name FROM thread_names n WHERE n.thread = t.globalTid) AS thread_name, nameId AS name_id,
+       (SELECT value FROM StringIds s WHERE s.id = t.nameId) AS name, returnValue AS result,
+       COALESCE(nestingLevel, 0) AS nesting
+FROM OSRT_API t WHERE end >= start;
+
+CREATE TEMP VIEW cpu_frames AS
+SELECT id AS sample, stackDepth AS depth,
+       CASE WHEN unresolved THEN 'unresolved' ELSE (SELECT value FROM StringIds s WHERE s.id = t.symbol) END AS function,
+       (SELECT FILE_NAME FROM StringIds s WHERE s.id = t.module) AS module
+FROM SAMPLING_CALLCHAINS t;
+
+CREATE TEMP VIEW all_cpu_samples AS
+SELECT t.id AS sample, t.start AS time, globalTid & ~0xFFFFFF AS process, globalTid AS thread,
+       (SELECT name FROM thread_names n WHERE n.thread = t.globalTid) AS thread_name, cpu,
+       COALESCE(f.function, 'unresolved') AS function, COALESCE(f.module, '') AS module
+FROM COMPOSITE_EVENTS t LEFT JOIN cpu_frames f ON f.sample = t.id AND f.depth = 0
+WHERE cpuCycles <> 0 OR NOT EXISTS (SELECT 1 FROM COMPOSITE_EVENTS WHERE cpuCycles <> 0);
+
+CREATE TEMP VIEW context_switches AS
+SELECT start, end, end - start AS duration, process, thread,
+       (SELECT name FROM thread_names n WHERE n.thread = i.thread) AS thread_name, cpu, state
+FROM (SELECT start, LEAD(start) OVER (PARTITION BY globalTid ORDER BY start) AS end,
+             globalTid & ~0xFFFFFF AS process, globalTid AS thread, cpu,
+             CASE WHEN isSchedIn THEN 'running'
+                  WHEN (SELECT name FROM ENUM_SAMPLING_THREAD_STATE e WHERE e.id = t.threadState) = 'Running'
+                  THEN 'ready' ELSE 'blocked' END AS state
+      FROM SCHED_EVENTS t) i
+WHERE end IS NOT NULL;
+
+CREATE TEMP TABLE metric_names (type, id, name, unit, PRIMARY KEY (type, id));
+INSERT OR IGNORE INTO metric_names
+SELECT typeId, metricId,
+       CASE WHEN bracket THEN substr(metricName, 1, bracket - 1) ELSE metricName END,
+       CASE WHEN bracket THEN replace(rtrim(substr(metricName, bracket + 2), ']'), 'Throughput ', '') ELSE '' END
+FROM (SELECT *, instr(metricName, ' [') AS bracket FROM TARGET_INFO_GPU_METRICS);
+
+CREATE TEMP VIEW all_gpu_metrics AS
+SELECT timestamp AS time, typeId & 0xFF AS device, metricId AS metric, m.name, m.unit, value
+FROM GPU_SAMPLES t LEFT JOIN metric_names m ON m.type = t.typeId AND m.id = t.metricId;
 
 CREATE TEMP VIEW kernels AS SELECT * FROM all_kernels w WHERE in_range(w.process, w.correlation);
 CREATE TEMP VIEW copies AS SELECT * FROM all_copies w WHERE in_range(w.process, w.correlation);
 CREATE TEMP VIEW sets AS SELECT * FROM all_sets w WHERE in_range(w.process, w.correlation);
 CREATE TEMP VIEW graph_runs AS SELECT * FROM all_graph_runs w WHERE in_range(w.process, w.correlation);
 CREATE TEMP VIEW api_calls AS SELECT * FROM all_api_calls w WHERE in_range(w.process, w.correlation);
+
+CREATE TEMP VIEW os_calls AS
+SELECT start, end, duration, process, thread, thread_name, name, result, nesting FROM all_os_calls
+WHERE in_host_range(start);
+CREATE TEMP VIEW cpu_samples AS SELECT * FROM all_cpu_samples WHERE in_host_range(time);
+CREATE TEMP VIEW marks AS
+SELECT start AS time, process, thread, name, domain, category_name AS category, value FROM named_nvtx
+WHERE type = 'NvtxMark' AND in_host_range(start);
+CREATE TEMP VIEW gpu_metrics AS
+SELECT time, device, name, unit, value FROM all_gpu_metrics WHERE in_gpu_range(time);
 
 CREATE TEMP VIEW syncs AS SELECT start, end, duration, process, thread, name FROM api_calls
 WHERE name IN ('cudaDeviceSynchronize', 'cudaStreamSynchronize', 'cudaEventSynchronize', 'cuCtxSynchronize',
@@ -197,21 +272,6 @@ WHERE name IN ('cudaGraphLaunch', 'cuGraphLaunch');
 CREATE TEMP VIEW ranges AS
 SELECT r.*, range_gpu_start(r.id) AS gpu_start, range_gpu_end(r.id) AS gpu_end FROM all_ranges r;
 )";
-
-/// The view has the name of nsys's table but for its case, so it names the table's schema.
-constexpr const char* kSampleView = R"(
-CREATE TEMP VIEW gpu_metrics AS
-SELECT timestamp AS time, typeId & 0xFF AS device,
-       (SELECT metricName FROM TARGET_INFO_GPU_METRICS m
-        WHERE m.typeId = t.typeId AND m.metricId = t.metricId) AS name, value
-FROM main.GPU_METRICS t
-WHERE NOT is_narrowed() OR timestamp BETWEEN
-    (SELECT MIN(start) FROM (SELECT start FROM kernels UNION ALL SELECT start FROM copies))
-    AND (SELECT MAX(end) FROM (SELECT end FROM kernels UNION ALL SELECT end FROM copies))
-)";
-constexpr const char* kNoSamples =
-    "CREATE TEMP VIEW gpu_metrics AS SELECT NULL AS time, NULL AS device, NULL AS name, NULL AS value WHERE "
-    "0";
 
 void check_is_cuda_export(const Database& database) {
     const std::string path = database.path().string();
@@ -245,13 +305,16 @@ void check_is_cuda_export(const Database& database) {
 /// NULL for columns that only newer schemas have.
 void complete_table(const Database& database, const ExportTable& table) {
     std::vector<std::string> all = columns_of(table);
-    if (!database.has_table(table.name))
-        return database.execute(fmt::format("CREATE TEMP TABLE {} ({})", table.name, join(all, ", ")));
-    const std::vector<std::string> there = database.columns_of(table.name);
+    const std::vector<std::string> there =
+        database.has_table(table.name) ? database.columns_of(table.name) : std::vector<std::string>{};
     const auto is_there = [&](const std::string& column) {
         return std::find(there.begin(), there.end(), column) != there.end();
     };
-    for (const std::string& column : split(table.columns, ' '))
+    const std::vector<std::string> required = split(table.columns, ' ');
+    const bool whole = std::all_of(required.begin(), required.end(), is_there);
+    if (there.empty() || (!whole && !table.is_needed))
+        return database.execute(fmt::format("CREATE TEMP TABLE {} ({})", table.name, join(all, ", ")));
+    for (const std::string& column : required)
         if (!is_there(column))
             throw Error(
                 fmt::format("{}: table {} has no column {}. This version of the export schema is not "
@@ -264,14 +327,28 @@ void complete_table(const Database& database, const ExportTable& table) {
         fmt::format("CREATE TEMP VIEW {0} AS SELECT rowid, {1} FROM main.{0}", table.name, join(all, ", ")));
 }
 
+/// nsys's table of GPU metrics. The view has its name but for the case, so this names its schema.
+const char* samples_of(const Database& database) {
+    const std::vector<std::string> there =
+        database.has_table("GPU_METRICS") ? database.columns_of("GPU_METRICS") : std::vector<std::string>{};
+    for (const char* column : {"timestamp", "typeId", "metricId", "value"})
+        if (std::find(there.begin(), there.end(), column) == there.end())
+            return "(SELECT NULL AS timestamp, NULL AS typeId, NULL AS metricId, NULL AS value WHERE 0)";
+    return "main.GPU_METRICS";
+}
+
 }  // namespace
 
 void create_views(const Database& database) {
     check_is_cuda_export(database);
     for (const ExportTable& table : export_tables()) complete_table(database, table);
-    complete_table(database, {"TARGET_INFO_GPU_METRICS", "typeId metricId metricName", ""});
-    database.execute(kViews);
-    database.execute(database.has_table("GPU_METRICS") ? kSampleView : kNoSamples);
+    complete_table(database, {"ThreadNames", "nameId globalTid", "", "1", false});
+    complete_table(database, {"TARGET_INFO_GPU_METRICS", "typeId metricId metricName", "", "1", false});
+    std::string views = kViews;
+    for (const auto& [hole, text] :
+         {std::pair{"GPU_SAMPLES", samples_of(database)}, {"FILE_NAME", kFileName}})
+        views.replace(views.find(hole), std::string_view(hole).size(), text);
+    database.execute(views);
 }
 
 void create_output_views(const Database& database) {

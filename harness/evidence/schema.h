@@ -18,8 +18,13 @@
 //   syncs           start end duration process thread name
 //                   (host calls that block until the GPU is done)
 //
-//   ranges          id start end duration process thread name domain crosses_threads gpu_start gpu_end
-//                   (gpu_*: first start and last end of the GPU work that was launched inside the range)
+//   ranges          id start end duration process thread name domain crosses_threads category value
+//                   gpu_start gpu_end
+//                   (gpu_*: first start and last end of the GPU work that was launched inside the range;
+//                   value: its payload)
+//
+//   marks           time process thread name domain category value
+//                   (points in time that the program marked by NVTX)
 //
 //   graph_launches  start end duration process thread correlation
 //
@@ -27,12 +32,27 @@
 //                   (runs of graphs as a whole, where nsys recorded no kernels of graphs:
 //                   --cuda-graph-trace=graph)
 //
-//   gpu_metrics     time device name value
-//                   (samples of the GPU's counters; a rate such as "Tensor Active [Throughput %]" in percent)
+//   gpu_metrics     time device name unit value
+//                   (samples of the GPU's counters: "SMs Active" in "%", the mean since the sample before)
 //
-// Each but `ranges` can be narrowed to what was launched in the NVTX ranges of one name (capture.h).
-// `correlation` leads from GPU work to the call that launched it; work of conditional graph bodies carries
-// that of its graph's launch, where it is certain. Two views are about what the program printed:
+//   os_calls        start end duration process thread thread_name name result nesting
+//                   (calls of the OS runtime libraries; nesting is above 0 for one made by another)
+//
+//   cpu_samples     sample time process thread thread_name cpu function module
+//                   (where a thread was: the innermost function, or 'unresolved', and the file it is in)
+//
+//   cpu_frames      sample depth function module
+//                   (the call stacks of the samples; depth 0 is the innermost function)
+//
+//   context_switches  start end duration process thread thread_name cpu state
+//                   (from one switch of a thread to its next; it is 'running', 'ready', which is stopped to
+//                   let others run, or 'blocked')
+//
+// Those of GPU work and of CUDA calls can be narrowed to what was launched in the NVTX ranges of one name
+// (capture.h); `gpu_metrics` to when this work ran; os_calls, cpu_samples and marks to when the host was in
+// such a range, on any thread. `correlation` leads from GPU work to the call that launched it; work of
+// conditional graph bodies carries that of its graph's launch, where it is certain. Two views are about what
+// the program printed:
 //
 //   printed_json    json
 //                   (the first line that begins with {" ; no row if there is none)
@@ -42,7 +62,9 @@
 //                   NULL; tera, giga, micro: `measured` in 10^12, 10^9, 10^-6, or 'not on this GPU')
 #pragma once
 
+#include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evidence/database.h"
@@ -63,8 +85,19 @@ struct ExportTable {
     const char* columns;   ///< that every version has, with a space between them
     const char* optional;  ///< that may be missing
     const char* where = "1";
+    bool is_needed = true;  ///< is a file unusable whose table lacks a column? Else the table counts as empty
 };
 [[nodiscard]] const std::vector<ExportTable>& export_tables();
+
+/// Views of what nsys records only if it is asked to, and the table that each is made of.
+inline constexpr std::array<std::pair<const char*, const char*>, 4> kFurtherViews{
+    {{"os_calls", "OSRT_API"},
+     {"cpu_samples", "COMPOSITE_EVENTS"},
+     {"context_switches", "SCHED_EVENTS"},
+     {"gpu_metrics", "GPU_METRICS"}}};
+
+/// SQL for the last part of the path `value`.
+inline constexpr const char* kFileName = "replace(value, rtrim(value, replace(value, '/', '')), '')";
 
 /// All columns, the optional ones last.
 [[nodiscard]] std::vector<std::string> columns_of(const ExportTable& table);
@@ -72,8 +105,8 @@ struct ExportTable {
 /// A table of an evidence file that nsys does not write.
 struct OwnTable {
     const char* name;
-    const char* columns;      ///< as CREATE TABLE takes them
-    bool of_details = false;  ///< of ncu's pages (profiled_launch.h): only where these were recorded
+    const char* columns;   ///< as CREATE TABLE takes them
+    bool if_used = false;  ///< only in files that have rows for it
 };
 [[nodiscard]] const std::vector<OwnTable>& own_tables();
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -145,6 +146,65 @@ void read_ranges(const Database& database, Trace& trace) {
     check_and_sort(trace.ranges, database, "range");
 }
 
+void read_os_calls(const Database& database, Trace& trace) {
+    Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1");
+    Statement row =
+        database.prepare("SELECT start, end, process, thread, name_id FROM all_os_calls WHERE nesting = 0");
+    while (row.next())
+        trace.os_calls.push_back(
+            {row.integer(0), row.integer(1), row.integer(2), row.integer(3), names.index_of(row.integer(4))});
+    check_and_sort(trace.os_calls, database, "call of the OS");
+}
+
+/// The farthest time that a capture has, of records that are not added up.
+bool is_time(int64_t ns) {
+    return std::abs(static_cast<double>(ns)) < 2e18;
+}
+
+void read_cpu_samples(const Database& database, Trace& trace) {
+    Names names(trace.names, database, "SELECT ''");
+    Statement row = database.prepare("SELECT time, process, thread, function, module FROM all_cpu_samples");
+    while (row.next())
+        if (is_time(row.integer(0)))
+            trace.cpu_samples.push_back({row.integer(0), row.integer(1), row.integer(2),
+                                         names.index_of(row.name(3)), names.index_of(row.name(4))});
+    std::stable_sort(trace.cpu_samples.begin(), trace.cpu_samples.end(),
+                     [](const CpuSample& a, const CpuSample& b) { return a.time_ns < b.time_ns; });
+}
+
+void read_thread_states(const Database& database, Trace& trace) {
+    Statement row = database.prepare("SELECT start, end, process, thread, state FROM context_switches");
+    while (row.next()) {
+        const std::string state = row.text(4);
+        trace.thread_states.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                                       state == "running" ? ThreadState::running
+                                       : state == "ready" ? ThreadState::ready
+                                                          : ThreadState::blocked});
+    }
+    check_and_sort(trace.thread_states, database, "context switch");
+    Statement name = database.prepare("SELECT thread, name FROM thread_names WHERE thread IS NOT NULL");
+    while (name.next()) trace.thread_names[name.integer(0)] = name.name(1);
+}
+
+/// Metrics in percent alone: beside those nsys has the same ones in other units, clocks, and counts.
+void read_metrics(const Database& database, Trace& trace) {
+    std::map<std::pair<int64_t, int64_t>, Metric> by_id;
+    Statement row = database.prepare(
+        "SELECT device, metric, name, unit, time, value FROM all_gpu_metrics WHERE unit = '%'");
+    while (row.next()) {
+        Metric& metric = by_id[{row.integer(0), row.integer(1)}];
+        if (metric.name.empty()) metric = {row.integer(0), row.name(2), row.name(3), {}};
+        if (is_time(row.integer(4))) metric.samples.push_back({row.integer(4), row.number(5)});
+    }
+    for (auto& [id, metric] : by_id) {
+        if (std::all_of(metric.samples.begin(), metric.samples.end(), [](auto& s) { return s.value == 0; }))
+            continue;
+        std::stable_sort(metric.samples.begin(), metric.samples.end(),
+                         [](auto& a, auto& b) { return a.time_ns < b.time_ns; });
+        trace.metrics.push_back(std::move(metric));
+    }
+}
+
 void check_gpus(const Database& database, const Trace& trace) {
     constexpr std::size_t kMost = 256;  // a node has 16; some is counted for each GPU and each range
     std::set<int64_t> devices;
@@ -174,6 +234,10 @@ Trace read_trace(const Database& database) {
     read_kernels(database, trace);
     read_copies(database, trace);
     read_ranges(database, trace);
+    read_os_calls(database, trace);
+    read_cpu_samples(database, trace);
+    read_thread_states(database, trace);
+    read_metrics(database, trace);
     check_gpus(database, trace);
     link_to_calls(trace);
     if (database.has_table("TARGET_INFO_GPU")) {

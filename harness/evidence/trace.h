@@ -4,6 +4,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,38 @@ struct Range {
     int64_t id = 0;  ///< of the view `ranges`
 };
 
+/// One call of the OS runtime libraries on a host thread.
+struct OsCall {
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t process = 0, thread = 0;
+    int64_t name = 0;  ///< index into Trace::names
+};
+
+/// Where a thread was when its CPU was sampled. `function` and `module` are indices into Trace::names.
+struct CpuSample {
+    int64_t time_ns = 0;
+    int64_t process = 0, thread = 0;
+    int64_t function = 0, module = 0;
+};
+
+/// What a thread did between two context switches: it ran; it was ready and others ran; or it was blocked.
+struct ThreadState {
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t process = 0, thread = 0;
+    enum Kind { running, ready, blocked } kind = running;
+};
+
+/// A metric of a GPU in percent, sampled. A sample is the mean since the one before.
+struct Metric {
+    struct Sample {
+        int64_t time_ns = 0;
+        double value = 0;
+    };
+    int64_t device = 0;
+    std::string name, unit;
+    std::vector<Sample> samples;  ///< by time
+};
+
 /// A GPU by its number in the capture.
 struct Gpu {
     int64_t device = 0;
@@ -80,6 +113,11 @@ struct Trace {
     std::vector<std::string> names;        ///< kernel and API names, each once
     std::vector<LaunchSize> launch_sizes;  ///< each once, and each possible
     std::vector<Gpu> gpus;
+    std::vector<OsCall> os_calls;            ///< by start, without those that another one made
+    std::vector<CpuSample> cpu_samples;      ///< by time
+    std::vector<ThreadState> thread_states;  ///< by start
+    std::vector<Metric> metrics;             ///< in nsys's order, without those that are 0 throughout
+    std::map<int64_t, std::string> thread_names;
     int64_t kernels_of_unknown_launch = 0;  ///< of graphs whose launch is not certain; no range holds them
 
     /// The name of a kernel or of a call.

@@ -46,6 +46,11 @@ const std::vector<TableOf>& tables() {
               "t:start t:end s:deviceId s:streamId s:correlationId p:globalPid t:bytes s:value i:memKind"),
         table("GPU_METRICS", "t:timestamp s:typeId s:metricId s:value"),
         table("TARGET_INFO_GPU_METRICS", "s:typeId s:metricId x:metricName"),
+        table("OSRT_API", "t:start t:end h:globalTid i:nameId s:nestingLevel"),
+        table("SCHED_EVENTS", "t:start s:cpu s:isSchedIn h:globalTid s:threadState"),
+        table("COMPOSITE_EVENTS", "s:id t:start h:globalTid s:cpuCycles"),
+        table("SAMPLING_CALLCHAINS", "s:id i:symbol i:module s:unresolved s:stackDepth"),
+        table("ThreadNames", "i:nameId h:globalTid"),
         table("DIAGNOSTIC_EVENT", "t:timestamp s:severity x:text"),
         table("TARGET_INFO_GPU", "s:id x:name x:uuid x:busLocation"),
         table("CUDA_GRAPH_NODE_EVENTS", "t:start t:end i:nameId s:graphNodeId"),
@@ -107,7 +112,7 @@ class Maker {
         const uint8_t without_table = byte(), without_column = byte(), oddity = byte();
         for (std::size_t i = 0; i < tables().size(); ++i) {
             const TableOf& table = tables()[i];
-            const bool own = i >= 15;  // an export has none of ours; evidence has
+            const bool own = i >= 20;  // an export has none of ours; evidence has
             if (without_table == i + 200 || (own && without_table < 128)) continue;
             std::vector<ColumnOf> columns;
             std::vector<std::string> names, places;

@@ -9,6 +9,7 @@
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "draw/rows.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
 #include "evidence/launches.h"
@@ -24,6 +25,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunTimes, count, total_ns, min_ns, median_ns,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, stream, kernels, kernel_ns, copies, copy_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RangeUse, name, domain, count, host_ns, gpu_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IdleByCause, host_wait_ns, kernel_wait_ns, other_ns)
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FunctionUse, name, module, samples)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ThreadUse, process, thread, name, running_ns, ready_ns, blocked_ns,
+                                   switches)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MetricUse, name, unit, samples, mean, max)
+
+static void to_json(nlohmann::json& json, const OsUse& use) {
+    json = static_cast<const RunTimes&>(use);
+    json["name"] = use.name;
+}
 
 static void to_json(nlohmann::json& json, const LaunchUse& launch) {
     json = launch.times;
@@ -193,6 +204,40 @@ void print_api(const Analysis& a) {
     print_more(failures);
 }
 
+void print_functions(const Analysis& a) {
+    int64_t all = 0;
+    for (const FunctionUse& f : a.functions) all += f.samples;
+    Table table = table_of({"host function", "in", "CPU samples", "share"}, 2);
+    for (const FunctionUse& f : shown(a.functions))
+        table.add({shorten(printable(f.name), 36), shorten(printable(f.module), 20),
+                   std::to_string(f.samples), percent(f.samples, all)});
+    print_table(table, a.functions.size());
+}
+
+void print_os_calls(const Analysis& a) {
+    Table table = table_of({"OS call", "calls", "total", "median", "longest"}, 1);
+    for (const OsUse& u : shown(a.os_calls))
+        table.add({shorten(printable(u.name), 36), std::to_string(u.count), time_text(u.total_ns),
+                   time_text(u.median_ns), time_text(u.max_ns)});
+    print_table(table, a.os_calls.size());
+}
+
+void print_threads(const Analysis& a) {
+    Table table = table_of({"thread", "name", "running", "ready", "blocked", "switches"}, 2);
+    for (const ThreadUse& u : shown(a.threads))
+        table.add({thread_name(u.process, u.thread), shorten(printable(u.name), 20), time_text(u.running_ns),
+                   time_text(u.ready_ns), time_text(u.blocked_ns), std::to_string(u.switches)});
+    print_table(table, a.threads.size());
+}
+
+void print_metrics(const Analysis& a) {
+    Table table = table_of({"GPU metric", "unit", "mean", "max", "samples"}, 1);
+    for (const MetricUse& m : shown(a.metrics))
+        table.add({shorten(printable(m.name), 44), printable(m.unit), format_number(m.mean, 3),
+                   format_number(m.max, 3), std::to_string(m.samples)});
+    print_table(table, a.metrics.size());
+}
+
 void print_time(const Evidence& evidence, const std::optional<std::string>& range) {
     const Analysis a = analyse(evidence.trace(), range);
     for (const std::string& problem : capture_problems(evidence.database()))
@@ -210,6 +255,11 @@ void print_time(const Evidence& evidence, const std::optional<std::string>& rang
     print_streams(a);
     print_ranges(range_use(evidence.trace(), range));
     print_api(a);
+    print_functions(a);
+    print_os_calls(a);
+    print_threads(a);
+    print_metrics(a);
+    fmt::print("{}\n", not_recorded_line(evidence.trace()));
 }
 
 /// Prints what the other tools said, and what the program printed.
@@ -247,7 +297,11 @@ nlohmann::json analysis_json(const Analysis& a, const std::vector<RangeUse>& ran
             {"kernels", a.kernels},
             {"copies", a.copies},
             {"ranges", ranges},
-            {"api", a.api}};
+            {"api", a.api},
+            {"cpu_functions", a.functions},
+            {"os_calls", a.os_calls},
+            {"threads", a.threads},
+            {"gpu_metrics", a.metrics}};
 }
 
 Json as_json(const Evidence& evidence, const std::optional<std::string>& range) {
@@ -297,7 +351,8 @@ void add_analyze(Session& session) {
         "its bytes are counted once. Memsets are no copies.\n"
         "Of several GPUs it is about the one with the most kernel time. Counters of ncu and "
         "reports of compute-sanitizer, which evidence of the course may hold, are of the "
-        "whole run and shown without --range. Times in JSON are in ns.\n"
+        "whole run and shown without --range. CPU samples, OS calls and threads are of all threads while the "
+        "host is in the range. Times in JSON are in ns.\n"
         "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
         [options] { return analyze(options->file, options->range, options->json); });
     command.argument("FILE", options->file, kReportText);

@@ -8,6 +8,7 @@
 //   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
 //                                       beside the page, and its numbers in two tables
 //   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
+//   <!-- output: pair buggy nsys stats -->   all that a tool printed
 //   <!-- ncu: pair buggy section=SpeedOfLight -->   what ncu's page Details shows of a recorded run: a
 //   section;
 //                                       also rule=NAME, or lines=3, the source lines with the most stall
@@ -98,7 +99,6 @@ std::string measured(const Page& page, const std::string& argument, Outputs&) {
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const CaseEvidence evidence = obtain(page.course, of, Source::recorded, no_announcement);
     std::vector<FindingRow> rows = judge_case(of, evidence.sides);
-    std::erase_if(rows, [](const FindingRow& row) { return row.is_open(); });
     for (const FindingRow& row : rows)
         if (row.verdict != Verdict::pass)
             throw Error(fmt::format("{}: {}: {}", row.finding->where, row.finding->id, row.why(of.programs)),
@@ -184,6 +184,22 @@ std::string report(const Page& page, const std::string& argument, Outputs&) {
             return fmt::format("```text\n{}\n```\n\n*{}*\n", first.text,
                                source_label(evidence.provenance(), false));
     throw Error(fmt::format("{} reports nothing on {}", words[1], program->file.string()));
+}
+
+/// "pair buggy nsys stats": all that the tool printed, with its command line.
+std::string output(const Page& page, const std::string& argument, Outputs&) {
+    const auto [of, words] = subject_of(page, argument);
+    const auto program = std::find_if(of.programs.begin(), of.programs.end(),
+                                      [&](const Program& p) { return !words.empty() && p.name == words[0]; });
+    if (program == of.programs.end()) throw Error(fmt::format("'{}' names no program", argument));
+    if (lacks_evidence(page.course, of)) return kNotRecorded;
+    const Evidence evidence = open_recorded(page.course, *program);
+    if (value_of(evidence.provenance(), "outputs") != join(program->outputs, ", ")) return kNotRecorded;
+    Statement row = evidence.database().prepare("SELECT command, text FROM TOOL_OUTPUT WHERE tool = ?");
+    row.bind(1, join({words.begin() + 1, words.end()}, " "));
+    if (!row.next()) throw Error(fmt::format("'{}' is no output that is kept; see `outputs`", argument));
+    return fmt::format("```text\n$ {}\n{}\n```\n\n*{}*\n", row.text(0), row.text(1),
+                       source_label(evidence.provenance(), false));
 }
 
 /// "pair buggy section=SpeedOfLight", "exercise NAME starter lines=3": of the last launch recorded.
@@ -310,6 +326,7 @@ const std::map<std::string, BlockText> kBlocks{{"measured", measured},
                                                {"figure", figure},
                                                {"roofline", roofline},
                                                {"report", report},
+                                               {"output", output},
                                                {"ncu", ncu_page},
                                                {"diff", difference},
                                                {"status", status},

@@ -17,8 +17,8 @@ namespace {
 
 /// A check as the terminal shows it: its state, what was found or why it failed, and what to do.
 std::string text_of(const Check& check) {
-    const std::array<std::string, 4> states{green("✓ works    "), red("✗ broken   "), yellow("- not here "),
-                                            yellow("- not tried")};
+    const std::array<std::string, 5> states{green("✓ works    "), red("✗ broken   "), yellow("- not here "),
+                                            yellow("- not tried"), yellow("- denied   ")};
     std::string says = check.found.empty() ? check.failure.reason : check.found;
     if (check.state == State::works && check.name != "gpu" && !check.version.empty())
         says = check.version + ", " + says;
@@ -44,7 +44,7 @@ std::vector<std::string> lacks(const Chapter& chapter, const std::vector<Check>&
 
 nlohmann::ordered_json to_json(const Platform& platform, const std::vector<Check>& checks,
                                const std::vector<Chapter>& chapters) {
-    constexpr std::array kStates{"works", "broken", "absent", "untried"};
+    constexpr std::array kStates{"works", "broken", "absent", "untried", "denied"};
     nlohmann::ordered_json all;
     all["platform"] = {{"kind", key_of(platform.kind)}, {"name", platform.name}};
     for (const Check& c : checks)
@@ -110,7 +110,9 @@ void add_doctor(Session& session) {
         session, "doctor", "which tools work here, and what to do about the rest",
         "Builds, runs, records and profiles a small program, and has compute-sanitizer find a planted bug. "
         "No tool runs for longer than a minute. The reports are in build/doctor/.\n"
-        "Exit code 1: a tool is here and does not work. One that is missing is no failure.",
+        "Exit code 1: a tool is here and does not work. One that is missing is no failure, and neither is "
+        "what nsys "
+        "may not record.",
         [json] { return doctor(*json); });
     command.flag("--json", *json, "prints the checks as JSON");
 }

@@ -53,6 +53,19 @@ std::string mark_of(const FindingRow& row) {
     return row.finding->asserted() || row.verdict != Verdict::pass ? verdict_mark(row.verdict) : "";
 }
 
+/// What the further recordings of these rows are for: "nvtx: the range steady".
+std::vector<std::string> recordings_of(const Case& of, const std::vector<FindingRow>& rows) {
+    std::vector<std::string> lines;
+    for (const Recording& further : of.programs[0].further)
+        if (!further.says.empty() && std::any_of(rows.begin(), rows.end(), [&](const FindingRow& row) {
+                return row.finding->recording == further.name;
+            }))
+            lines.push_back(fmt::format(
+                "{}: {}{}", further.name, further.says,
+                further.arguments.empty() ? "" : fmt::format(" (`{}`)", join(further.arguments, " "))));
+    return lines;
+}
+
 std::string asserted_in_markdown(const Case& of, const FindingRow& row) {
     const Finding& f = *row.finding;
     if (f.ratio) return fmt::format("`{}`: {}", of.text_of(*f.ratio), row.ratio->measured.text());
@@ -83,7 +96,7 @@ std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
         return std::vector{expected_of(of, *row.finding, false), mark_of(row)};
     });
     std::string text = table.text(2, table_columns());
-    for (const std::string& recording : of.recordings_in_use())
+    for (const std::string& recording : recordings_of(of, rows))
         text += paragraph("  recording " + recording, 4) + "\n";
     for (const FindingRow& row : rows)
         if (row.verdict != Verdict::pass)
@@ -115,7 +128,7 @@ std::string findings_markdown(const Case& of, const std::vector<FindingRow>& row
         return std::vector{asserted_in_markdown(of, row)};
     });
     std::string recordings;
-    for (const std::string& recording : of.recordings_in_use())
+    for (const std::string& recording : recordings_of(of, rows))
         recordings += "- recording " + recording + "\n";
     return table.markdown() + (recordings.empty() ? "" : "\n" + recordings);
 }

@@ -53,6 +53,17 @@ std::string recorded_of(const Course& course, const Program& program) {
     return " What was recorded of this program: ./lab analyze " + course.shown(course.evidence_of(program));
 }
 
+std::string not_recorded_line(const Trace& trace) {
+    std::vector<std::string> missing;
+    for (const auto& [is_missing, what] : {std::pair{trace.os_calls.empty(), "OS calls"},
+                                           {trace.cpu_samples.empty(), "CPU samples"},
+                                           {trace.thread_states.empty(), "context switches"},
+                                           {trace.metrics.empty(), "GPU metrics"}})
+        if (is_missing) missing.emplace_back(what);
+    return missing.empty() ? ""
+                           : fmt::format("not recorded: {} (docs/nsys.md: how to)\n", join(missing, ", "));
+}
+
 ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace) {
     fs::path path = file;
     auto scratch = std::make_unique<TemporaryFolder>();

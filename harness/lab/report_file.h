@@ -31,6 +31,9 @@ struct ReportFile {
 /// No picture takes the place of a report, or of another picture: an Error names the two. "" stands for none.
 void check_outputs(const std::vector<fs::path>& reports, const std::vector<fs::path>& pictures);
 
+/// "not recorded: CPU samples, GPU metrics (docs/nsys.md: how to)", as a line; "" if a trace has it all.
+[[nodiscard]] std::string not_recorded_line(const Trace& trace);
+
 /// A program by "ch05/buggy", "ch05/vector_add_pipeline/starter" or "ch07/ceilings", a companion. An Error
 /// names the programs that there are if the name is of no program.
 [[nodiscard]] Program program_of_course(const Course& course, const std::string& name);

@@ -85,7 +85,10 @@ int timeline(const TimelineRequest& request) {
         write_chrome_trace(range ? select_range(trace, *range).trace : trace, json);
         write_output(request.chrome, json.view(), "  (open it in ui.perfetto.dev or chrome://tracing)");
     }
-    if (request.svg.empty() && request.html.empty() && request.chrome.empty()) print_timelines(timelines);
+    if (request.svg.empty() && request.html.empty() && request.chrome.empty()) {
+        print_timelines(timelines);
+        fmt::print("{}", not_recorded_line(*programs.front().first));
+    }
     return kFine;
 }
 

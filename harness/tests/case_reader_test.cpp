@@ -60,7 +60,6 @@ TEST_CASE("case: its findings, the program's own answer first and what is shown 
     CHECK(pair.findings[3].recording == "once");
     CHECK(pair.needs().trace);
     CHECK_FALSE(pair.needs().counters);
-    CHECK(pair.recordings_in_use() == std::vector<std::string>{"once: each kernel once (`--repetitions 1`)"});
 }
 
 TEST_CASE("case: a key that nothing reads is an error, wherever it is") {

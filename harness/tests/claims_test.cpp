@@ -95,25 +95,20 @@ TEST_CASE("claims: an untouched starter fails for its stated reason, and for not
     CHECK(made.spoilt().why == "it fails answer, kernels");
 }
 
-TEST_CASE("claims: a draft finding is not run, grades nothing, and is no draft once it is recorded") {
+TEST_CASE("claims: a finding may ask about the starter alone") {
     const Recorded made;
     const std::string before = read_file(made.root() / kCut);
-    const auto ask = [&](const std::string& sql, const std::string& more) {
-        made.write(kCut, "ncu_metrics = [\"m\"]\nncu_details = [\"-c\", \"1\"]\n" + before +
+    const auto ask = [&](const std::string& sql) {
+        made.write(kCut, before +
                              "\n[[finding]]\nid = \"line\"\nsays = \"line\"\nstarter = \"== 1\"\nsolution = "
                              "\"any\"\nsql = \"" +
-                             sql + "\"\n" + more);
+                             sql + "\"\n");
         made.record_all();
     };
-    ask("SELECT line FROM NCU_SOURCE", "draft = true\n");
-    CHECK(made.spoilt().verdict == Verdict::not_run);
-    CHECK(made.spoilt().what == "line");
-    ask("SELECT COUNT(*) FROM kernels", "draft = true\n");
-    CHECK(made.spoilt().why == "it is recorded: take `draft = true` out");
     // Of the starter alone: the solution has two kernels.
-    ask("SELECT COUNT(*) FROM kernels", "");
+    ask("SELECT COUNT(*) FROM kernels");
     CHECK(made.not_passed().empty());
-    ask("SELECT COUNT(*) + 1 FROM kernels", "");
+    ask("SELECT COUNT(*) + 1 FROM kernels");
     CHECK(made.spoilt().why == "starter: expected == 1, found 2");
 }
 
@@ -187,6 +182,24 @@ TEST_CASE("claims: what a draft has not recorded is not run; what should be reco
     CHECK(verdicts() == std::set<Verdict>{Verdict::not_run});
     made.record_all();
     CHECK(has(made.spoilt().why, "take `draft = true` out"));
+}
+
+TEST_CASE(
+    "claims: a recording that is a draft may be missing, and its findings are not run until it is made") {
+    const Recorded made;
+    made.replace(kPair, "[[finding]]",
+                 "[[recording]]\nname = \"metrics\"\ngpu_metrics = [\"SMs\"]\n"
+                 "draft = true\n\n[[finding]]\nid = \"sampled\"\nsays = \"x\"\n"
+                 "recording = \"metrics\"\nsql = \"SELECT COUNT(*) FROM kernels\"\n"
+                 "buggy = \"== 4\"\nfixed = \"== 4\"\n\n[[finding]]");
+    CHECK(made.spoilt().verdict == Verdict::not_run);
+    CHECK(has(made.spoilt().why, "'metrics' is a draft"));
+    const Chapter chapter = made.read();
+    CHECK(obtain(made.course, chapter.pair, Source::recorded, [](const std::string&) {}).sides.size() == 2);
+    made.record_all();
+    CHECK(has(made.spoilt().why, "the recording 'metrics' is made: take `draft = true` out"));
+    made.replace(kPair, "draft = true\n", "");
+    CHECK(made.not_passed().empty());
 }
 
 TEST_CASE("claims: stale evidence is labelled for learners, and is no proof") {

@@ -17,7 +17,8 @@ using namespace lab;
 namespace {
 
 const fs::path kSource = LAB_SOURCE_FOLDER;
-const char* const kTools[] = {"gpu", "nvcc", "nsys", "ncu", "compute-sanitizer"};
+const char* const kTools[] = {"gpu",         "nvcc",       "nsys", "ncu", "compute-sanitizer",
+                              "cpu-samples", "gpu-metrics"};
 
 const KnownFailures& table() {
     static const KnownFailures failures = KnownFailures::read(kSource / "harness/doctor/failures.toml");
@@ -78,6 +79,10 @@ TEST_CASE("doctor: failures by the tools' own words") {
              {"nvcc", "#error -- unsupported GNU version! gcc versions later than 13",
               "host_compiler_refused"},
              {"nsys", "ERR_NVGPUCTRPERM", ""},
+             {"gpu-metrics", "Illegal argument: all. See https://developer.nvidia.com/ERR_NVGPUCTRPERM.",
+              "metrics_denied"},
+             {"cpu-samples", "WARNING: CPU IP/backtrace sampling not supported, disabling.", "perf_denied"},
+             {"cpu-samples", "WARNING: CPU context switch tracing not supported, disabling.", "perf_denied"},
              {"ncu", "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", "counters_denied"},
              {"ncu", "==ERROR== Profiling failed because a driver resource was unavailable.",
               "counters_taken"},

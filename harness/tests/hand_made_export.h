@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/files.h"
 #include "core/text.h"
@@ -46,6 +47,24 @@ class HandMadeExport {
         std::string name;
         int64_t process = 1, thread = 1, domain = 0;
         bool crosses_threads = false, registered = false;
+    };
+
+    struct OsRow {
+        int64_t start, end;
+        std::string name;
+        int64_t process = 1, thread = 1, nesting = 0;
+    };
+    struct SwitchRow {
+        int64_t at;
+        bool in;
+        std::string state = "Interruptible";
+        int64_t process = 1, thread = 1;
+    };
+    struct SampleRow {
+        int64_t at;
+        std::vector<std::string> stack;  ///< innermost first; "" is unresolved
+        int64_t process = 1, thread = 1, cycles = 1;
+        std::string module = "/home/me/program";
     };
 
     static int64_t global_process(int64_t process) { return (int64_t{1} << 48) + (process << 24); }
@@ -120,6 +139,53 @@ class HandMadeExport {
         insert("NVTX_EVENTS", at, "NULL", number_in(kEvents, "Mark"), quoted(name), global_thread(1, 1),
                "NULL", 0);
     }
+    /// The name of a category, and a mark in it with a payload. It adds the columns that only such exports
+    /// have.
+    void add_mark_with_payload(int64_t at, const std::string& name, const std::string& category,
+                               double value) {
+        need_nvtx();
+        for (const char* column : {"category", "doubleValue"})
+            execute(fmt::format("ALTER TABLE NVTX_EVENTS ADD COLUMN {}", column));
+        insert("NVTX_EVENTS", 0, "NULL", number_in(kEvents, "Category"), quoted(category),
+               global_thread(1, 1), "NULL", 0, 5, "NULL");
+        insert("NVTX_EVENTS", at, "NULL", number_in(kEvents, "Mark"), quoted(name), global_thread(1, 1),
+               "NULL", 0, 5, value);
+    }
+    void add(const OsRow& c) {
+        need("OSRT_API",
+             "start, end, eventClass, globalTid, correlationId, nameId, returnValue, nestingLevel, "
+             "callchainId");
+        insert("OSRT_API", c.start, c.end, 27, global_thread(c.process, c.thread), "NULL", text(c.name), 0,
+               c.nesting, 0);
+    }
+    void add(const SwitchRow& s) {
+        if (!made_.contains("SCHED_EVENTS")) make_enum("ENUM_SAMPLING_THREAD_STATE", "", kStates);
+        need("SCHED_EVENTS", "start, cpu, isSchedIn, globalTid, threadState, threadBlock");
+        insert("SCHED_EVENTS", s.at, 3, s.in ? 1 : 0, global_thread(s.process, s.thread),
+               number_in(kStates, s.state), "NULL");
+    }
+    void add(const SampleRow& s) {
+        need("COMPOSITE_EVENTS", "id, start, cpu, threadState, globalTid, cpuCycles");
+        need("SAMPLING_CALLCHAINS",
+             "id, symbol, module, kernelMode, thumbCode, unresolved, specialEntry, originalIP, unwindMethod, "
+             "stackDepth");
+        insert("COMPOSITE_EVENTS", ++samples_, s.at, 3, 1, global_thread(s.process, s.thread), s.cycles);
+        for (std::size_t depth = 0; depth < s.stack.size(); ++depth)
+            insert("SAMPLING_CALLCHAINS", samples_, text(s.stack[depth].empty() ? "0x7f00" : s.stack[depth]),
+                   text(s.module), 0, 0, s.stack[depth].empty() ? 1 : 0, 0, 0, 0, depth);
+    }
+    void add_thread_name(int64_t thread, const std::string& name, int64_t process = 1) {
+        need("ThreadNames", "nameId, priority, globalTid");
+        insert("ThreadNames", text(name), 0, global_thread(process, thread));
+    }
+    void add_metric(int64_t at, const std::string& name, int64_t value, int64_t device = 0) {
+        need("GPU_METRICS", "rawTimestamp, timestamp, typeId, metricId, value");
+        need("TARGET_INFO_GPU_METRICS", "typeId, sourceId, typeName, metricId, metricName");
+        const int64_t type = (int64_t{1} << 48) + device, id = text(name);
+        insert("GPU_METRICS", at, at, type, id, value);
+        if (made_.insert(fmt::format("{} of {}", name, device)).second)
+            insert("TARGET_INFO_GPU_METRICS", type, 0, "'GPU'", id, quoted(name));
+    }
     void add_diagnostic(const std::string& sentence) {
         need("DIAGNOSTIC_EVENT", "timestamp, source, severity, text");
         insert("DIAGNOSTIC_EVENT", 0, 1, 2, quoted(sentence));
@@ -140,8 +206,9 @@ class HandMadeExport {
         "PAGEABLE", "PINNED", "DEVICE", "ARRAY", "MANAGED", "DEVICE_STATIC", "MANAGED_STATIC", "UNKNOWN"};
     static constexpr std::array<const char*, 8> kDirections{"UNKNOWN", "HTOD", "DTOH",     "DTOD",
                                                             "HTOH",    "PTOP", "UVM_HTOD", "UVM_DTOH"};
-    static constexpr std::array<const char*, 4> kEvents{"Mark", "PushPopRange", "StartEndRange",
-                                                        "DomainCreate"};
+    static constexpr std::array<const char*, 5> kEvents{"Mark", "PushPopRange", "StartEndRange",
+                                                        "DomainCreate", "Category"};
+    static constexpr std::array<const char*, 3> kStates{"Unknown", "Running", "Interruptible"};
 
     static std::string quoted(const std::string& value) {
         std::string sql = "'";
@@ -187,6 +254,7 @@ class HandMadeExport {
     int64_t shift_;
     Database database_;
     std::set<std::string> made_;
+    int64_t samples_ = 0;
 };
 
 /// The first column of all rows, as text.

@@ -41,6 +41,8 @@ healthy() {
     prints "read kernel count_up and NVTX range 'doctor' back"
     prints '✓ works      ncu                2025.3.1, read a counter of the GPU: count_up took 42 cycles'
     prints '✓ works      compute-sanitizer  2025.3.1, passed the probe, and found the bug planted in it'
+    prints '✓ works      cpu-samples        nsys recorded the probe with samples and context switches'
+    prints '✓ works      gpu-metrics        nsys recorded the probe with counters of the GPU over time'
     prints 'ch05  open live'
     prints 'next     ./lab run ch01'
     prints_no 'to do: '
@@ -87,6 +89,20 @@ profiler() {
     cp harness/tests/samples/nsys_2025.3_fixed.sqlite harness/doctor/probe.sqlite
     expect_broken nsys works 'without the kernel that ran: 0 runs of count_up' '#the-trace-has-no-kernels'
     cp harness/tests/samples/doctor_probe.sqlite harness/doctor/probe.sqlite
+}
+
+not_permitted() {
+    topic='what nsys may not record'
+    on whole
+    mode whole nsys denied
+    try doctor
+    exits 0
+    check 'nsys itself works' contains "$out" '✓ works      nsys'
+    check 'CPU samples: what to set' contains "$(about cpu-samples)" 'kernel.perf_event_paranoid=2'
+    check 'GPU metrics: what to set' contains "$(about gpu-metrics)" '--cap-add=SYS_ADMIN'
+    check 'both are denied' test "$(count '- denied' "$out")" -eq 2
+    prints 'ch05  open live'
+    mode whole nsys works
 }
 
 counters_and_sanitizer() {
@@ -139,4 +155,4 @@ as_json() {
     mode whole ncu works
 }
 
-run_parts healthy driver_and_compiler profiler counters_and_sanitizer missing as_json
+run_parts healthy driver_and_compiler profiler not_permitted counters_and_sanitizer missing as_json

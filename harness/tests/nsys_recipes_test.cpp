@@ -140,6 +140,15 @@ void fill_with_the_rare(Made& made) {
     made.add(Made::CallRow{100, 101, 5, "cudaLaunchKernel_v7000", 1, 1, 9});
     made.add(Made::RangeRow{0, 90, "step", 1, 1, 0, true});
     made.add_mark(4, "no range");
+    for (const char* name : {"read", "poll", "read"}) made.add(Made::OsRow{20, 29, name});
+    for (const int64_t at : {30, 40, 50})
+        made.add(Made::SampleRow{at, {at == 40 ? "decode" : "load", "main"}});
+    made.add(Made::SampleRow{.at = 60, .stack = {"schedule"}, .cycles = 0});
+    for (const int64_t thread : {1, 2})
+        for (const int64_t at : {10, 25, 70})
+            made.add(Made::SwitchRow{.at = at * thread, .in = at != 25, .thread = thread});
+    made.add_thread_name(2, "worker");
+    for (const int64_t at : {90, 120, 250, 900}) made.add_metric(at, "SMs Active [Throughput %]", at / 10);
 }
 
 /// Puts `check` to every recorded export and to made ones, with the numbers of the enums moved. Work that
@@ -218,6 +227,20 @@ constexpr Twin kTwins[] = {
      "SELECT range, host_ms, gpu_start_ms, gpu_end_ms, operations > 0 FROM ({}) ORDER BY 1, at_ms, 2, 3",
      "SELECT name, duration / 1e6, gpu_start / 1e6, gpu_end / 1e6, gpu_start IS NOT NULL FROM ranges ORDER "
      "BY 1, start, 2, 3"},
+    {"Which host functions do the samples of the CPU find?",
+     "SELECT function, module, samples FROM ({}) ORDER BY 1",
+     "SELECT function, module, COUNT(*) FROM cpu_samples GROUP BY 1, 2 ORDER BY 1"},
+    {"Which calls of the operating system take the time?",
+     "SELECT call, calls, total_ms, max_us FROM ({}) ORDER BY 1",
+     "SELECT name, COUNT(*), SUM(duration) / 1e6, MAX(duration) / 1e3 FROM os_calls GROUP BY 1 ORDER BY 1"},
+    {"How long does each thread run, and how long is it off its core?",
+     "SELECT thread, name, running_ms, off_ms FROM ({}) ORDER BY 1",
+     "SELECT thread % 0x1000000, thread_name, TOTAL(duration * (state = 'running')) / 1e6, "
+     "TOTAL(duration * (state <> 'running')) / 1e6 FROM context_switches GROUP BY thread ORDER BY 1"},
+    {"How full is the GPU, by its metrics?", "SELECT gpu, metric, samples, mean, max FROM ({}) ORDER BY 1",
+     "SELECT device, name || ' [Throughput ' || unit || ']', COUNT(*), AVG(value), MAX(value) FROM "
+     "gpu_metrics WHERE time BETWEEN (SELECT MIN(start) FROM kernels) AND (SELECT MAX(end) FROM kernels) "
+     "GROUP BY 1, 2"},
     {"Which names could begin a capture?", "SELECT name, SUM(events) FROM ({}) GROUP BY 1 ORDER BY 1",
      "SELECT name, COUNT(*) FROM ranges GROUP BY 1 ORDER BY 1"},
 };
@@ -226,8 +249,15 @@ constexpr Twin kTwins[] = {
 
 TEST_CASE("nsys page: every question has an answer on every recorded export") {
     REQUIRE(recipes().size() > 12);
-    const std::vector<std::string> nothing_to_find{kPageable, "What was set in memory, and how?",
-                                                   "Which CUDA calls failed?", "Is the recording whole?"};
+    const std::vector<std::string> nothing_to_find{kPageable,
+                                                   "What was set in memory, and how?",
+                                                   "Which CUDA calls failed?",
+                                                   "Is the recording whole?",
+                                                   "Which host functions do the samples of the CPU find?",
+                                                   "Which calls of the operating system take the time?",
+                                                   "How long does each thread run, and how long is it off "
+                                                   "its core?",
+                                                   "How full is the GPU, by its metrics?"};
     for (const fs::path& path : recorded_exports()) {
         const Export e(path);
         for (const Recipe& r : std::vector<Recipe>(recipes().begin() + 1, recipes().end())) {
@@ -252,7 +282,8 @@ TEST_CASE("nsys page: what is missing in an export is among what the page makes"
             const std::string said = error.what();
             const std::size_t at = said.find("no such table: ");
             REQUIRE_MESSAGE(at != std::string::npos, said);
-            CHECK_MESSAGE(made.find("EXISTS " + said.substr(at + 15) + " (") != std::string::npos, said);
+            const std::string table = said.substr(said.find_last_of(" .") + 1);
+            CHECK_MESSAGE(made.find("EXISTS " + table + " (") != std::string::npos, said);
             ++missing;
         }
     }

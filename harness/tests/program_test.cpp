@@ -99,7 +99,7 @@ TEST_CASE("workspace: evidence is stale after a change of code, header, flags, a
     CHECK(is_stale(changed([](Program& p) { p.sanitizers = {"memcheck"}; })));
     CHECK(is_stale(changed([](Program& p) { p.ncu_metrics = {"dram__bytes.sum"}; })));
     CHECK_FALSE(is_stale(changed([](Program& p) { p.ncu_details = {"-k", "a"}; })));  // never recorded
-    CHECK(is_stale(changed([](Program& p) { p.gpu_metrics = {"SMs Active"}; })));
+    CHECK(is_stale(changed([](Program& p) { p.recording.gpu_metrics = {"SMs Active"}; })));
     CHECK(is_stale(changed([](Program& p) { p.recording.nsys_options = {"--delay=1"}; })));
     CHECK(is_stale(changed([](Program& p) { p.recording.arguments = {"--count"}; })));
     CHECK_FALSE(is_stale(changed([](Program& p) { p.check_arguments = {"--small"}; })));  // no sanitizer runs
@@ -138,7 +138,7 @@ TEST_CASE("tools: their command lines hold what the program asks for") {
     const Words details = ncu_details_command("ncu", "r", program);
     CHECK(join(details, " ").starts_with("ncu --clock-control none --section SpeedOfLight --section "));
     CHECK(join(details, " ").ends_with("SourceCounters --import-source yes --launch-count 1 -f -o r"));
-    program.gpu_metrics = {"SMs Active"};
+    program.recording.gpu_metrics = {"SMs Active"};
     const auto samples = [&](bool wanted) {
         const Words words = nsys_command("nsys", "r", program, wanted);
         return std::count(words.begin(), words.end(), "--gpu-metrics-devices=all");

@@ -92,7 +92,10 @@ TEST_CASE("question: the tables and views that SQL reads tell which tools it nee
     CHECK(tools_of("SELECT n.value / MAX(k.duration) FROM NCU_METRICS n, kernels k") == "nsys ncu");
     CHECK(needs_of_sql("SELECT start FROM kernels").narrows);
     CHECK_FALSE(needs_of_sql("SELECT start FROM ranges").narrows);
-    CHECK(needs_of_sql("SELECT time FROM gpu_metrics").gpu_samples);
+    using Names = std::set<std::string>;
+    CHECK(needs_of_sql("SELECT 1 FROM gpu_metrics, os_calls").recorded == Names{"gpu_metrics", "os_calls"});
+    CHECK(needs_of_sql("SELECT 1 FROM cpu_frames").recorded == Names{"cpu_samples"});
+    CHECK(tools_of("SELECT COUNT(*) FROM context_switches") == "nsys");
     CHECK_FALSE(needs_of_sql("SELECT reports FROM NSYS_RUN").trace);
 }
 
@@ -161,8 +164,8 @@ TEST_CASE("question: what no tool looked at is not run") {
           {ask(alone, "SELECT COUNT(*) FROM NCU_METRICS"), "ncu did not run on this program"},
           {measure(alone, {.sql = reports, .needs = {.reports = true}, .sanitizers = {"memcheck"}}),
            "compute-sanitizer's memcheck did not run on this program"},
-          {ask(traced, "SELECT COUNT(*) FROM gpu_metrics"),
-           "nsys took no samples of the GPU of this program"}}) {
+          {ask(traced, "SELECT COUNT(*) FROM gpu_metrics"), "nsys recorded no gpu_metrics of this program"},
+          {ask(traced, "SELECT COUNT(*) FROM cpu_frames"), "nsys recorded no cpu_samples of this program"}}) {
         CHECK_FALSE(measured.was_run);
         CHECK(measured.text() == "not run");
         CHECK(measured.missing == why);

@@ -29,7 +29,11 @@ void copy_strings(const Database& database) {
     for (const auto& [table, column] : {std::pair{"CUPTI_ACTIVITY_KIND_KERNEL", "shortName"},
                                         {"CUPTI_ACTIVITY_KIND_KERNEL", "demangledName"},
                                         {"CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"},
-                                        {"NVTX_EVENTS", "textId"}}) {
+                                        {"NVTX_EVENTS", "textId"},
+                                        {"OSRT_API", "nameId"},
+                                        {"ThreadNames", "nameId"},
+                                        {"SAMPLING_CALLCHAINS", "symbol"},
+                                        {"SAMPLING_CALLCHAINS", "module"}}) {
         const std::vector<std::string> columns =
             database.has_table(table) ? database.columns_of(table, "main") : std::vector<std::string>{};
         if (std::find(columns.begin(), columns.end(), column) == columns.end()) continue;
@@ -40,11 +44,36 @@ void copy_strings(const Database& database) {
     }
 }
 
-/// Keeps samples of the wanted GPU metrics, from the first kernel to the last. Sampling fills far more rows
-/// than a question needs.
+/// Keeps the names of the threads that kept rows are about.
+void copy_thread_names(const Database& database) {
+    std::vector<std::string> threads;
+    for (const char* table : {"OSRT_API", "SCHED_EVENTS", "COMPOSITE_EVENTS"})
+        if (database.has_table(table)) threads.push_back(fmt::format("SELECT globalTid FROM main.{}", table));
+    if (threads.empty() || !database.has_table("ThreadNames", "source")) return;
+    database.execute(
+        "CREATE TABLE main.ThreadNames AS SELECT nameId, globalTid FROM source.ThreadNames WHERE "
+        "globalTid IN (" +
+        join(threads, " UNION ") + ")");
+}
+
+/// Cuts the modules of call stacks down to their names: their folders are those of this machine.
+void drop_folders_of_modules(const Database& database) {
+    if (!database.has_table("SAMPLING_CALLCHAINS")) return;
+    database.execute(
+        fmt::format("UPDATE main.StringIds SET value = {} WHERE id IN (SELECT module FROM "
+                    "main.SAMPLING_CALLCHAINS) AND value LIKE '%/%'",
+                    kFileName));
+}
+
+/// Keeps samples of the wanted GPU metrics, from the first piece of GPU work to the last. Sampling fills far
+/// more rows than a question needs.
 void copy_gpu_metrics(const Database& database, const std::vector<std::string>& wanted) {
-    for (const char* table : {"GPU_METRICS", "TARGET_INFO_GPU_METRICS", "CUPTI_ACTIVITY_KIND_KERNEL"})
+    for (const char* table : {"GPU_METRICS", "TARGET_INFO_GPU_METRICS"})
         if (wanted.empty() || !database.has_table(table, "source")) return;
+    std::vector<std::string> work;
+    for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY"})
+        if (database.has_table(table)) work.push_back(fmt::format("SELECT start, end FROM main.{}", table));
+    if (work.empty()) return;
     database.execute(
         "CREATE TABLE main.TARGET_INFO_GPU_METRICS (typeId INTEGER, metricId INTEGER, metricName TEXT);"
         "CREATE TABLE main.GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER)");
@@ -55,10 +84,11 @@ void copy_gpu_metrics(const Database& database, const std::vector<std::string>& 
         row.bind(1, name).next();
     }
     database.execute(
-        "INSERT INTO main.GPU_METRICS SELECT timestamp, typeId, metricId, value FROM source.GPU_METRICS "
-        "WHERE (typeId, metricId) IN (SELECT typeId, metricId FROM main.TARGET_INFO_GPU_METRICS) "
-        "AND timestamp BETWEEN (SELECT MIN(start) FROM source.CUPTI_ACTIVITY_KIND_KERNEL) "
-        "AND (SELECT MAX(end) FROM source.CUPTI_ACTIVITY_KIND_KERNEL)");
+        fmt::format("INSERT INTO main.GPU_METRICS SELECT timestamp, typeId, metricId, value "
+                    "FROM source.GPU_METRICS "
+                    "WHERE (typeId, metricId) IN (SELECT typeId, metricId FROM main.TARGET_INFO_GPU_METRICS) "
+                    "AND timestamp BETWEEN (SELECT MIN(start) FROM ({0})) AND (SELECT MAX(end) FROM ({0}))",
+                    join(work, " UNION ALL ")));
 }
 
 void copy_export(const Database& database, const fs::path& nsys_export,
@@ -67,7 +97,9 @@ void copy_export(const Database& database, const fs::path& nsys_export,
     database.execute("BEGIN");
     for (const ExportTable& table : export_tables())
         if (database.has_table(table.name, "source")) copy_table(database, table);
+    copy_thread_names(database);
     copy_strings(database);
+    drop_folders_of_modules(database);
     copy_gpu_metrics(database, gpu_metrics);
     database.execute("COMMIT");
     database.execute("DETACH source");
@@ -147,15 +179,15 @@ void write_launch(const Database& database, const ProfiledLaunch& l) {
 void write_own_tables(const Database& database, const RunRecord& run) {
     database.execute("BEGIN");
     for (const OwnTable& table : own_tables())
-        if (!table.of_details || !run.launches.empty())
-            database.execute(fmt::format("CREATE TABLE {} ({})", table.name, table.columns));
+        database.execute(fmt::format("CREATE TABLE {} ({})", table.name, table.columns));
     for (const auto& [key, value] : run.provenance) insert(database, "PROVENANCE", key, value);
     if (run.exit_code) insert(database, "PROGRAM", int64_t{*run.exit_code}, run.out);
     const auto add_tool = [&](const std::string& tool) { insert(database, "TOOLS_RUN", tool); };
     if (run.nsys) {
         const bool is_there = run.nsys->exported.has_value();
         if (is_there) add_tool("nsys");
-        if (count_of(database, "GPU_METRICS") > 0) add_tool("gpu_metrics");
+        for (const auto& [view, table] : kFurtherViews)
+            if (count_of(database, table) > 0) add_tool(view);
         insert(database, "NSYS_RUN", run.nsys->options, int64_t{is_there},
                count_of(database, "CUPTI_ACTIVITY_KIND_KERNEL"), run.nsys->said);
     }
@@ -169,6 +201,11 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         add_tool(tool);
         for (const SanitizerReport& r : found) write_report(database, tool, r, ++reports, run.sources);
     }
+    for (const auto& [tool, command, text] : run.outputs)
+        insert(database, "TOOL_OUTPUT", tool, command, text);
+    for (const OwnTable& table : own_tables())
+        if (table.if_used && count_of(database, table.name) == 0)
+            database.execute(fmt::format("DROP TABLE {}", table.name));
     database.execute("COMMIT");
 }
 

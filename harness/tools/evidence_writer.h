@@ -23,12 +23,17 @@ struct NsysRun {
 
 /// What the tools said in one run, ready to be stored.
 struct RunRecord {
+    /// What a tool printed as a whole, and the command line.
+    struct ToolOutput {
+        std::string tool, command, text;
+    };
     std::optional<NsysRun> nsys;           ///< nothing if nsys is not installed
     std::vector<std::string> gpu_metrics;  ///< samples of metrics whose names begin so are kept
     std::vector<NcuMetric> ncu;
     std::vector<ProfiledLaunch> launches;  ///< ncu's pages of them
     /// By tool; a tool that ran clean has no reports.
     std::map<std::string, std::vector<SanitizerReport>> sanitizer;
+    std::vector<ToolOutput> outputs;
     std::map<std::string, std::string> sources;  ///< texts by file name, for the line that a report blames
     std::optional<int> exit_code;                ///< of the program run by itself
     std::string out;                             ///< what it wrote

@@ -13,9 +13,9 @@ std::string Program::evidence_name() const {
 Program Program::recorded_as(const Recording& other) const {
     Program program = *this;
     program.further.clear();
-    program.recording.name = other.name;
-    program.recording.arguments = other.arguments;
-    program.traced = traced && !other.nsys_options.empty();
+    program.traced = traced && other.traces();
+    program.recording = other;
+    program.recording.nsys_options = recording.nsys_options;
     append(program.recording.nsys_options, other.nsys_options);
     return program;
 }

@@ -12,6 +12,11 @@ struct Recording {
     std::string name, says;  ///< as findings call it ("" for the plain one), and what it is for
     std::vector<std::string> nsys_options = {};  ///< for `nsys profile`, after the course's own
     std::vector<std::string> arguments = {};     ///< for the program, which then also runs by itself
+    std::vector<std::string> gpu_metrics = {};   ///< what nsys samples: metrics whose names begin so
+    bool draft = false;                          ///< it may be missing: it has not been made on a GPU yet
+
+    /// Does nsys run, or is the program only run with other arguments?
+    [[nodiscard]] bool traces() const { return !nsys_options.empty() || !gpu_metrics.empty(); }
 };
 
 /// Paths are relative to the repository's root.
@@ -27,16 +32,17 @@ struct Program {
     std::vector<std::string> ncu_metrics;      ///< metrics that findings need
     std::vector<std::string> ncu_options;      ///< for ncu, beside them: which kernels, which sections
     std::vector<std::string> ncu_details;  ///< for ncu: whose sections and source lines are recorded; or none
-    std::vector<std::string> gpu_metrics;  ///< what nsys samples: metrics whose names begin so
-    bool traced = true;                    ///< nsys records it
-    Recording recording;                   ///< how this one is recorded
-    std::vector<Recording> further;        ///< more recordings of the same binary
+    std::vector<std::string>
+        outputs;          ///< shown on pages: "nsys stats OPTIONS", "nsys analyze …", "memcheck" …
+    bool traced = true;   ///< nsys records it
+    Recording recording;  ///< how this one is recorded
+    std::vector<Recording> further;  ///< more recordings of the same binary
 
     /// "buggy.sqlite", or "buggy.once.sqlite" for a further recording.
     [[nodiscard]] std::string evidence_name() const;
 
-    /// This program as a further recording makes it: with its options, in an evidence file of its own.
-    /// Without options for nsys it is only run, with other arguments.
+    /// This program as a further recording makes it: with its options behind the plain recording's, with
+    /// metrics of its own, and in an evidence file of its own.
     [[nodiscard]] Program recorded_as(const Recording& other) const;
 
     /// The further recording of this name; nullptr if there is none.

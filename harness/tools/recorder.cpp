@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/error.h"
@@ -72,8 +73,9 @@ void tool_step(const char* tool, const Program& program, const std::function<voi
 
 Outcome profile(const Program& program, const fs::path& binary, const fs::path& report, bool for_publication,
                 bool sample_gpu, const Announce& announce) {
-    // A sampled report is never published, so it may list the machine's processes.
-    const bool alone = for_publication && !sample_gpu;
+    // Only the plain recording's report is published, and none with samples of the GPU: the others may list
+    // the machine's processes.
+    const bool alone = for_publication && !sample_gpu && program.recording.name.empty();
     Command command{.words = alone ? alone_on_the_machine() : std::vector<std::string>{},
                     .limit = kToolLimit};
     append(command.words, nsys_command(*nsys(), report, program, sample_gpu));
@@ -88,10 +90,29 @@ std::string no_reports_line(const Outcome& outcome) {
     return "";
 }
 
+/// The views that a recording was to fill beside those of CUDA and NVTX, and did not.
+std::vector<std::string> not_captured(const Program& program, const Evidence& evidence) {
+    const auto asks = [&](const char* option, const char* word, bool wanted) {
+        return std::any_of(program.recording.nsys_options.begin(), program.recording.nsys_options.end(),
+                           [&](const std::string& o) {
+                               return o.starts_with(option) && (o.find(word) != std::string::npos) == wanted;
+                           });
+    };
+    std::vector<std::string> views;
+    if (asks("--trace=", "osrt", true)) views.emplace_back("os_calls");
+    if (asks("--sample=", "none", false)) views.emplace_back("cpu_samples");
+    if (asks("--cpuctxsw=", "none", false)) views.emplace_back("context_switches");
+    if (!program.recording.gpu_metrics.empty()) views.emplace_back("gpu_metrics");
+    std::erase_if(views, [&](const std::string& view) {
+        return evidence.database().prepare(fmt::format("SELECT 1 FROM {} LIMIT 1", view)).next();
+    });
+    return views;
+}
+
 void run_nsys(const Program& program, const fs::path& binary, const fs::path& report, bool for_publication,
               const Announce& announce, RunRecord& record) {
     fs::create_directories(report.parent_path());
-    const bool sample_gpu = !program.gpu_metrics.empty();
+    const bool sample_gpu = !program.recording.gpu_metrics.empty();
     Outcome outcome = profile(program, binary, report, for_publication, sample_gpu, announce);
     if (!fs::exists(report) && sample_gpu && !for_publication) {
         announce(
@@ -109,7 +130,13 @@ void run_nsys(const Program& program, const fs::path& binary, const fs::path& re
                     kFindingFailed);
     tool_step("nsys", program, [&] {
         const fs::path to = fs::path(report).replace_extension(".export.sqlite");
-        (void)Evidence::open(export_report(report, to, announce));  // before anything relies on it
+        const Evidence evidence = Evidence::open(export_report(report, to, announce));
+        for (const std::string& view : not_captured(program, evidence)) {
+            const std::string why =
+                fmt::format("nsys recorded nothing for {} (./lab doctor says what it may record here)", view);
+            if (for_publication) throw Error(why);
+            announce("# " + why);
+        }
         record.nsys->exported = to;
     });
 }
@@ -140,6 +167,36 @@ void run_sanitizers(const Program& program, const fs::path& binary, const Announ
         else
             record.sanitizer[tools[i]] = std::move(output.reports);
     }
+}
+
+/// What a tool prints where the program or its report lies, for a page to show.
+RunRecord::ToolOutput output_of(const std::string& tool, const Program& program, const fs::path& binary,
+                                const fs::path& report, const Announce& announce) {
+    const TemporaryFolder scratch;
+    Command command{.words = {}, .limit = kToolLimit, .folder = scratch.path()};
+    std::vector<std::string> shown;  // without the folder of the tool
+    std::string name = tool;
+    if (tool.starts_with("nsys ")) {
+        const std::string file = program.name + ".nsys-rep";
+        fs::copy_file(report, scratch.path() / file);
+        shown = split(tool, ' ');
+        name = shown[0] + " " + shown[1];
+        shown.push_back(file);
+        command.words = shown;
+        command.words[0] = nsys()->string();
+    } else {
+        fs::copy_file(binary, scratch.path() / program.name);
+        command.words = sanitizer_command(*compute_sanitizer(), tool);
+        command.words.push_back("./" + program.name);
+        append(command.words, program.check_arguments);
+        shown = command.words;
+        shown[0] = "compute-sanitizer";
+    }
+    const Outcome outcome = announced(command, announce);
+    const std::string text = trim(outcome.out + outcome.err);
+    if (text.empty() || outcome.timed_out)
+        throw Error(fmt::format("{} ({})", tool, describe(outcome, command)), kFindingFailed);
+    return {name, shell_line(shown), text};
 }
 
 /// Everything that the tools and the program wrote, with the names of kernels and NVTX ranges in the trace.
@@ -180,6 +237,7 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
     if (record.nsys) p["nsys"] = version_of(*nsys());
     if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
     if (!record.launches.empty()) p["ncu_details"] = join(program.ncu_details, " ");
+    if (!record.outputs.empty()) p["outputs"] = join(program.outputs, ", ");
     if (!record.sanitizer.empty()) p["compute-sanitizer"] = version_of(*compute_sanitizer());
     return p;
 }
@@ -196,7 +254,7 @@ std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path&
         std::erase_if(words, [&](const std::string& word) {
             return word.starts_with("--") && word.substr(0, word.find('=')) == own.substr(0, own.find('='));
         });
-    if (sample_gpu && !program.gpu_metrics.empty()) words.emplace_back("--gpu-metrics-devices=all");
+    if (sample_gpu && !program.recording.gpu_metrics.empty()) words.emplace_back("--gpu-metrics-devices=all");
     append(words, program.recording.nsys_options);
     append(words, {"-o", report.string()});
     return words;
@@ -249,7 +307,7 @@ SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
 RunRecord record_program(const Workspace& workspace, const Program& program, const fs::path& binary,
                          const fs::path& report, bool for_publication, const Announce& announce) {
     RunRecord record;
-    record.gpu_metrics = program.gpu_metrics;
+    record.gpu_metrics = program.recording.gpu_metrics;
     const bool further = !program.recording.name.empty();  // the plain recording has seen the rest
     if (!further || !program.recording.arguments.empty()) run_alone(program, binary, announce, record);
     if (nsys() && program.traced) run_nsys(program, binary, report, for_publication, announce, record);
@@ -265,6 +323,9 @@ RunRecord record_program(const Workspace& workspace, const Program& program, con
         });
     if (!further && compute_sanitizer())
         tool_step("compute-sanitizer", program, [&] { run_sanitizers(program, binary, announce, record); });
+    if (!further && for_publication)
+        for (const std::string& tool : program.outputs)
+            record.outputs.push_back(output_of(tool, program, binary, report, announce));
     record.sources = workspace.sources_of(program);
     record.provenance = provenance_of(workspace, program, record, binary);
     return record;

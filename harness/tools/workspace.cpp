@@ -126,7 +126,7 @@ void add_fingerprint(const Workspace& workspace, const Program& program, const s
 
 std::string recording_text(const Program& program) {
     std::vector<std::string> words = program.recording.nsys_options;
-    append(words, program.gpu_metrics);
+    append(words, program.recording.gpu_metrics);
     if (!program.recording.arguments.empty()) words.push_back("--");
     append(words, program.recording.arguments);
     return join(words, " ");
