@@ -26,7 +26,7 @@ for patch in ch*/exercises/*/{wrong,right}/*.patch; do
 done
 shopt -u nullglob
 sed -i '/^draft = true$/d' ch*/exercises/*/case.toml
-unset NO_COLOR CDPATH CI LAB_ROOT LAB_BUILD LAB_INSTALL
+unset COLUMNS NO_COLOR CDPATH CI LAB_ROOT LAB_BUILD LAB_INSTALL
 export TERM=xterm-256color LC_ALL=C.UTF-8
 readonly plain_path=/usr/bin:/bin escape=$'\e'
 readonly recorded=ch05_streams/evidence/h200 exercise=ch05_streams/exercises/1_vector_add_pipeline
