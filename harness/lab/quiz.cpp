@@ -263,10 +263,12 @@ void print_end(const Course& course, const Chapter& chapter, const std::string& 
     if (not_here == std::ssize(graded)) return;
     if (answers_file.empty() && !is_interactive()) {
         fmt::print(
-            "\nThe questions are only listed, since this is no terminal. To answer: ./lab quiz {} in a "
-            "terminal, or --answers FILE (- is standard input) with lines 'question = answer', for "
-            "example '{} = ...'\n",
-            chapter.short_id, chapter.quiz[0].id);
+            "\n{}\n",
+            paragraph(fmt::format(
+                "The questions are only listed, since this is no terminal. To answer: ./lab quiz {} in a "
+                "terminal, or --answers FILE (- is standard input) with lines 'question = answer', for "
+                "example '{} = ...'",
+                chapter.short_id, chapter.quiz[0].id)));
         return;
     }
     fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
