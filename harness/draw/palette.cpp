@@ -21,6 +21,8 @@ constexpr PaintLook kLooks[] = {
     {Paint::kernel_2, {"#56B4E9", "#000", 75, 1, "█", ""}},
     {Paint::kernel_3, {"#009E73", "#000", 36, 1, "█", ""}},
     {Paint::kernel_4, {"#CC79A7", "#000", 175, 1, "█", ""}},
+    {Paint::kernel_5, {"#5926BF", "#fff", 62, 1, "█", ""}},
+    {Paint::kernel_6, {"#882255", "#fff", 125, 1, "█", ""}},
     {Paint::other_kernels, {"#999999", "#000", 246, 1, "█", ""}},
     {Paint::to_device, {"#E69F00", "#000", 214, 0.62, "→", "copy host to device"}},
     {Paint::to_host, {"#D55E00", "#000", 166, 0.62, "←", "copy device to host"}},

@@ -42,6 +42,11 @@ Interval part_of(const Interval& whole, const TimelineOptions& options) {
     return {whole.begin + from_ns, whole.begin + std::min(to_ns, span_ns)};
 }
 
+std::string shown_name(const std::string& name) {
+    const std::string shown = printable(name);
+    return shown.empty() ? "(no name)" : shown;
+}
+
 /// What the picture is about: the whole capture, or the part that belongs to one NVTX range.
 class View {
   public:
@@ -51,10 +56,7 @@ class View {
         window = part_of(whole, options);
         origin_ns = whole.begin;
         several_processes_ = has_several_processes(shown());
-        for (const std::string& name : shown().names) {
-            const std::string shown = printable(name);
-            names_.push_back(shown.empty() ? "(no name)" : shown);
-        }
+        for (const std::string& name : shown().names) names_.push_back(shown_name(name));
         waits_ = host_waits(shown());
     }
 
@@ -299,22 +301,46 @@ Intervals idle_time(const View& view) {
     return subtract(merge({view.window}), merge(std::move(busy)));
 }
 
+/// The same number for the same name on every machine, which std::hash is not (FNV-1a).
+uint32_t hash_of(std::string_view name) {
+    uint32_t hash = 2166136261;
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+    return hash >> 16;
+}
+
 /// Gives each name of a kernel its paint, the same in all timelines.
-void paint_kernels(std::vector<Timeline>& timelines) {
+void paint_kernels(std::vector<Timeline>& timelines, const std::vector<const Trace*>& traces) {
+    constexpr auto kPaints = static_cast<std::size_t>(Paint::other_kernels);
+    std::map<std::string, std::pair<int64_t, int64_t>> ns_of;  // minus the times in the picture and in all
+    for (const Trace* trace : traces)
+        for (const Kernel& k : trace->kernels)
+            ns_of[shown_name(trace->name_of(k.name))].second -= k.end_ns - k.start_ns;
     const auto for_each_kernel = [&](auto use) {
         for (Timeline& timeline : timelines)
             for (TimelineRow& row : timeline.rows)
                 for (Box& box : row.boxes)
                     if (is_kernel(box.paint)) use(box);
     };
-    std::map<std::string_view, int64_t> ns_of;
-    for_each_kernel([&](const Box& box) { ns_of[box.name] -= box.end_ns - box.begin_ns; });
-    std::set<std::pair<int64_t, std::string_view>> most_first;
-    for (const auto& [name, minus_ns] : ns_of) most_first.emplace(minus_ns, name);
-    std::map<std::string_view, Paint> paint_of_name;
-    for (const auto& [minus_ns, name] : most_first)
-        paint_of_name.emplace(name, std::min(Paint(std::ssize(paint_of_name)), Paint::other_kernels));
-    for_each_kernel([&](Box& box) { box.paint = paint_of_name.at(box.name); });
+    for_each_kernel([&](const Box& box) { ns_of[box.name].first -= 1 + box.end_ns - box.begin_ns; });
+    std::vector<std::string> names;
+    for (const auto& [name, ns] : ns_of) names.push_back(name);
+    if (names.size() > kPaints) {
+        std::stable_sort(names.begin(), names.end(),
+                         [&](const auto& a, const auto& b) { return ns_of[a] < ns_of[b]; });
+        names.resize(kPaints);
+        std::sort(names.begin(), names.end());
+    }
+    std::map<std::string, Paint> paints;
+    std::array<bool, kPaints> taken{};
+    for (const std::string& name : names) {
+        std::size_t at = hash_of(name) % kPaints;
+        while (taken.at(at)) at = (at + 1) % kPaints;
+        taken.at(at) = true;
+        paints[name] = Paint(at);
+    }
+    for (const auto& [name, ns] : ns_of) paints.try_emplace(name, Paint::other_kernels);
+    for_each_kernel([&](Box& box) { box.paint = paints.at(box.name); });
+    for (Timeline& timeline : timelines) timeline.kernel_paints = paints;
 }
 
 }  // namespace
@@ -323,7 +349,8 @@ Timeline build_timeline(const Trace& trace, const TimelineOptions& options) {
     return std::move(build_timelines({{&trace, options}}).front());
 }
 
-std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, TimelineOptions>>& programs) {
+std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, TimelineOptions>>& programs,
+                                      const std::vector<const Trace*>& others) {
     std::vector<View> views;
     std::set<std::string> long_calls;
     for (const auto& [trace, options] : programs)
@@ -348,7 +375,9 @@ std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, 
             timeline.rows.push_back({more, more, 1, {}});
         }
     }
-    paint_kernels(timelines);
+    std::vector<const Trace*> traces = others;
+    for (const auto& [trace, options] : programs) traces.push_back(trace);
+    paint_kernels(timelines, traces);
     return timelines;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,12 +25,14 @@ struct TimelineOptions {
     std::optional<int64_t> to_ns = {};    ///< and only up to here
 };
 
-/// What a box is painted as. Each of the kernels that take most time has a paint; the others share one.
+/// What a box is painted as. Up to six kernels of a picture have a paint each; further ones share one.
 enum class Paint {
     kernel_1,
     kernel_2,
     kernel_3,
     kernel_4,
+    kernel_5,
+    kernel_6,
     other_kernels,
     to_device,
     to_host,
@@ -89,6 +92,7 @@ struct Timeline {
     std::vector<TimelineRow> rows;
     std::vector<Curve> curves;  ///< below the rows, in nsys's order
     Intervals idle;             ///< time in the window in which no GPU of the capture did anything at all
+    std::map<std::string, Paint> kernel_paints;  ///< by name, of the whole capture
     TimelineOptions options;
     const Trace* trace = nullptr;  ///< the whole capture, which must outlive the picture
 
@@ -108,13 +112,16 @@ struct Timeline {
 /// A call waits for the GPU if it is a synchronisation, or a copy that began on the GPU before the call
 /// returned and either blocks or has pageable memory, for which asynchronous calls wait too.
 ///
-/// Kernels get their paints by the time of all kernels of a name, longest first.
+/// The paint of a kernel follows from its name, or is the next free one where two names agree, so that it is
+/// the same in all pictures of the same programs. Where there are more names than paints, those that take
+/// most of the picture's time come first.
 [[nodiscard]] Timeline build_timeline(const Trace& trace, const TimelineOptions& options);
 
 /// The timelines of several programs, for one picture: one name has one paint in all of them, and a call that
-/// is long enough to be drawn in one is drawn in all.
+/// is long enough to be drawn in one is drawn in all. `others` are not drawn; their kernels have paints, too.
 [[nodiscard]] std::vector<Timeline> build_timelines(
-    const std::vector<std::pair<const Trace*, TimelineOptions>>& programs);
+    const std::vector<std::pair<const Trace*, TimelineOptions>>& programs,
+    const std::vector<const Trace*>& others = {});
 
 /// "GPU idle 541 ms of 917 (59 %)": of the window, which is longer than from the first GPU work to the last.
 [[nodiscard]] std::string idle_words(const Timeline& timeline);

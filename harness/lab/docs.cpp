@@ -155,14 +155,19 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const CaseEvidence evidence = obtain(page.course, of, Source::recorded, no_announcement);
     std::vector<std::pair<const Trace*, TimelineOptions>> programs;
-    for (std::size_t side = 0; side < of.programs.size(); ++side)
+    std::vector<const Trace*> others;  // for one colour a kernel in all pictures of the case
+    for (std::size_t side = 0; side < of.programs.size(); ++side) {
+        const Trace& trace = evidence.sides[side].trace();
         if (!only || *only == side)
-            programs.push_back({&evidence.sides[side].trace(),
-                                {of.programs[side].name + ".cu", evidence.label, range, only.has_value()}});
+            programs.push_back(
+                {&trace, {of.programs[side].name + ".cu", evidence.label, range, only.has_value()}});
+        else
+            others.push_back(&trace);
+    }
     const fs::path picture = page.course.root() / of.folder / file;
     if (outputs.count(picture))
         throw Error(fmt::format("a second figure is drawn into {}; give it a name with file=NAME.svg", file));
-    outputs[picture] = timeline_svg(build_timelines(programs));
+    outputs[picture] = timeline_svg(build_timelines(programs, others));
     const std::string what =
         only ? of.programs[*only].name
              : fmt::format("{} above {} on one time scale", of.programs[0].name, of.programs[1].name);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "core/error.h"
 #include "tests/draw_traces.h"
 
@@ -234,22 +236,37 @@ TEST_CASE("With a range a part counts from its beginning; one without time, or b
                          doctest::Contains("nothing is left from"), Error);
 }
 
-TEST_CASE("The first paints go to the kernels that take most time, the same in all timelines of a picture") {
+TEST_CASE("A kernel's paint follows from its name, and no two share one while another is free") {
+    Trace all, part;
+    for (int i = 0; i < 6; ++i) add_kernel(all, "kernel_" + std::to_string(i), 10 * i, 10 * i + 9, 7);
+    add_range(all, "late", 50, 59);
+    const std::vector<Box> boxes = timeline_of(all).rows[1].boxes;
+    std::set<Paint> paints;
+    for (const Box& box : boxes) paints.insert(box.paint);
+    CHECK(paints.size() == 6);
+    CHECK(paints.count(Paint::other_kernels) == 0);
+    // The same in a part of the capture, and beside a program that is not drawn.
+    TimelineOptions options;
+    options.from_ns = 45;
+    CHECK(timeline_of(all, options).rows[1].boxes.back().paint == boxes.back().paint);
+    add_kernel(part, "kernel_5", 0, 1000, 7);
+    const std::vector<Timeline> beside = build_timelines({{&part, {}}}, {&all});
+    CHECK(beside.size() == 1);
+    CHECK(beside[0].rows[0].boxes[0].paint == boxes.back().paint);
+    CHECK(build_timelines({{&part, {}}, {&all, {}}})[0].rows[0].boxes[0].paint == boxes.back().paint);
+}
+
+TEST_CASE("Where kernels outnumber paints, those with most time in the picture have them") {
     Trace trace;
-    add_kernel(trace, "short", 0, 10, 7);
-    add_kernel(trace, "long", 10, 40, 7);
-    add_kernel(trace, "often", 40, 60, 7);
-    add_kernel(trace, "often", 60, 80, 7);
-    const std::vector<Box> boxes = timeline_of(trace).rows[0].boxes;
-    CHECK(boxes[0].paint == Paint::kernel_3);
-    CHECK(boxes[1].paint == Paint::kernel_2);
-    CHECK(boxes[2].paint == Paint::kernel_1);
-    CHECK(boxes[3].paint == Paint::kernel_1);
-    Trace other;
-    add_kernel(other, "short", 0, 1000, 7);
-    const std::vector<Timeline> both = build_timelines({{&trace, {}}, {&other, {}}});
-    CHECK(both[0].rows[0].boxes[0].paint == Paint::kernel_1);
-    CHECK(both[1].rows[0].boxes[0].paint == Paint::kernel_1);
+    for (int i = 0; i < 12; ++i)
+        add_kernel(trace, "kernel_" + std::to_string(i), 100 * i, 100 * i + 20 - i, 7);
+    const Timeline whole = timeline_of(trace);
+    for (const Box& box : whole.rows[0].boxes)
+        CHECK((box.paint == Paint::other_kernels) == (box.begin_ns >= 600));
+    TimelineOptions options;
+    options.from_ns = 1000;
+    for (const Box& box : timeline_of(trace, options).rows[0].boxes) CHECK(box.paint != Paint::other_kernels);
+    CHECK(whole.kernel_paints.size() == 12);
 }
 
 TEST_CASE("Copies say what they moved and how fast; sets and copies on the device have no engine row") {
