@@ -152,14 +152,6 @@ class PageRows {
         return event;
     }
 
-    [[nodiscard]] std::string hardware(int64_t device, bool is_only) const {
-        std::string name;
-        for (const Gpu& gpu : trace_.gpus)
-            if (gpu.device == device) name = gpu.name;
-        if (!is_only) name = fmt::format("GPU {}{}{}", device, name.empty() ? "" : ", ", name);
-        return name.empty() ? "CUDA HW" : fmt::format("CUDA HW ({})", name);
-    }
-
     void add_gpu_rows(const Intervals& idle_time) {
         struct Stream {
             std::vector<PageBox> kernels, copies;
@@ -173,7 +165,7 @@ class PageRows {
         const bool is_only = devices.size() == 1;
         std::string group;
         for (auto& [device, streams] : devices) {
-            group = hardware(device, is_only);
+            group = hardware_name(trace_, device, is_only);
             for (auto& [key, stream] : streams) {
                 const auto& [process, number] = key;
                 const std::string name = fmt::format("Stream {}{}", number, of_process(process));

@@ -28,6 +28,12 @@ struct Look {
 /// That of a copy or a memory set.
 [[nodiscard]] Paint paint_of(Direction direction);
 
+/// Is this the first row of its group?
+[[nodiscard]] bool begins_group(const Timeline& timeline, const TimelineRow& row);
+
+/// The group of the curves.
+inline constexpr const char* kMetrics = "GPU Metrics";
+
 /// A paint and what it stands for.
 struct LegendEntry {
     Paint paint{};

@@ -4,7 +4,9 @@
 //   <!-- measured: pair -->             the findings of the chapter's pair, from recorded evidence; also of
 //                                       `exercise NAME` and `single NAME`
 //   <!-- figure: pair -->               two timelines on one scale, in timeline.svg; also of `exercise NAME`
-//   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, in F
+//   <!-- figure: pair fixed range=R from=1ms to=2ms file=F -->   one program's, zoomed to an NVTX range, or
+//   to
+//                                       a part of it, in F
 //   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
 //                                       beside the page, and its numbers in two tables
 //   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
@@ -30,6 +32,7 @@
 #include "core/table.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
+#include "draw/rows.h"
 #include "draw/timeline.h"
 #include "evidence/tool_results.h"
 #include "lab/command.h"
@@ -136,21 +139,31 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
         roofline_tables(found, true), found.label);
 }
 
-/// "pair fixed range=solve file=solve.svg": a program, or both if none is named; a range and a file.
+/// "pair fixed range=solve to=2ms file=solve.svg": a program, or both if none is named; a range, or "range="
+/// for the whole run; a part of it; and a file.
 std::string figure(const Page& page, const std::string& argument, Outputs& outputs) {
     const auto [of, words] = subject_of(page, argument);
     std::optional<std::size_t> only;
     std::optional<std::string> range = of.range;
     std::string file = "timeline.svg";
+    std::optional<int64_t> from_ns, to_ns;
+    bool projected = false;
     for (const std::string& word : words) {
         if (word == of.programs[0].name || word == of.programs[1].name)
             only = word == of.programs[1].name;
         else if (word.starts_with("range="))
-            range = word.substr(6);
+            range = word == "range=" ? std::nullopt : std::optional(word.substr(6));
+        else if (word == "projected")
+            projected = true;
+        else if (word.starts_with("from=") && parse_ns(word.substr(5)))
+            from_ns = parse_ns(word.substr(5));
+        else if (word.starts_with("to=") && parse_ns(word.substr(3)))
+            to_ns = parse_ns(word.substr(3));
         else if (word.starts_with("file=") && word.ends_with(".svg"))
             file = word.substr(5);
         else
-            throw Error(fmt::format("'{}' is no program, range=NAME or file=NAME.svg", word));
+            throw Error(fmt::format(
+                "'{}' is no program, range=NAME, from=TIME, to=TIME, projected or file=NAME.svg", word));
     }
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const CaseEvidence evidence = obtain(page.course, of, Source::recorded, no_announcement);
@@ -160,7 +173,7 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
         const Trace& trace = evidence.sides[side].trace();
         if (!only || *only == side)
             programs.push_back(
-                {&trace, {of.programs[side].name + ".cu", evidence.label, range, only.has_value()}});
+                {&trace, {of.programs[side].name + ".cu", evidence.label, range, projected, from_ns, to_ns}});
         else
             others.push_back(&trace);
     }
@@ -171,8 +184,8 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
     const std::string what =
         only ? of.programs[*only].name
              : fmt::format("{} above {} on one time scale", of.programs[0].name, of.programs[1].name);
-    return fmt::format("![Timeline of {}{}: NVTX ranges, streams, copies and idle time]({})\n", what,
-                       range && only ? ", range " + *range : "", page.link_to(picture));
+    return fmt::format("![Timeline of {}{}: CUDA calls, NVTX ranges, kernels, copies and idle time]({})\n",
+                       what, range && only ? ", range " + *range : "", page.link_to(picture));
 }
 
 /// "pair buggy memcheck": the tool's first report on that program.
