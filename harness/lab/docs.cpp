@@ -139,8 +139,9 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
         roofline_tables(found, true), found.label);
 }
 
-/// "pair fixed range=solve to=2ms file=solve.svg": a program, or both if none is named; a range, or "range="
-/// for the whole run; a part of it; and a file.
+/// "pair fixed range=solve to=2ms file=solve.svg": a program, or both if none is named; a range, with a + for
+/// each blank, or "range=" for the whole run; a part of it; "projected" for the ranges on the GPU; and a
+/// file.
 std::string figure(const Page& page, const std::string& argument, Outputs& outputs) {
     const auto [of, words] = subject_of(page, argument);
     std::optional<std::size_t> only;
@@ -152,7 +153,7 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
         if (word == of.programs[0].name || word == of.programs[1].name)
             only = word == of.programs[1].name;
         else if (word.starts_with("range="))
-            range = word == "range=" ? std::nullopt : std::optional(word.substr(6));
+            range = word == "range=" ? std::nullopt : std::optional(join(split(word.substr(6), '+'), " "));
         else if (word == "projected")
             projected = true;
         else if (word.starts_with("from=") && parse_ns(word.substr(5)))
