@@ -9,6 +9,7 @@
 //                                       a part of it, in F
 //   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
 //                                       beside the page, and its numbers in two tables
+//   <!-- roofline: points=A|B roofs=C|D file=F -->   a picture of some points under two measured roofs, in F
 //   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
 //   <!-- output: pair buggy nsys stats -->   all that a tool printed
 //   <!-- ncu: pair buggy section=SpeedOfLight -->   what ncu's page Details shows of a recorded run: a
@@ -121,22 +122,57 @@ std::string roofline_picture(const Page& page, const RooflineEvidence& roofline,
     return read_file(scratch.path() / "roofline.svg");
 }
 
+/// The names behind "points=" and "roofs=", with a | between two and a + for each blank.
+std::vector<std::string> names_in(const std::string& words) {
+    return split(join(split(words, '+'), " "), '|');
+}
+
+/// Keeps the points and roofs of these names, the roofs as measured, and holds the points against them alone.
+void keep_only(RooflineEvidence& roofline, const std::vector<std::string>& points,
+               const std::vector<std::string>& roofs) {
+    const auto is_other = [](const std::vector<std::string>& names) {
+        return
+            [&](const auto& each) { return std::find(names.begin(), names.end(), each.name) == names.end(); };
+    };
+    std::erase_if(roofline.points, is_other(points));
+    std::erase_if(roofline.bandwidths, is_other(roofs));
+    std::erase_if(roofline.computes, is_other(roofs));
+    if (roofline.bandwidths.size() != 1 || roofline.computes.size() != 1 ||
+        roofline.points.size() != points.size())
+        throw Error("give points= that the roofline has, and as roofs= a bandwidth and a compute roof");
+    roofline.bandwidths[0].theoretical = roofline.computes[0].theoretical = std::nullopt;
+    for (MeasuredPoint& point : roofline.points)
+        point.bandwidth = roofline.bandwidths[0].name, point.compute = roofline.computes[0].name;
+}
+
+/// "exercise NAME", or nothing for the chapter's; with "points=A|B roofs=C|D file=F" a picture of these
+/// alone.
 std::string roofline(const Page& page, const std::string& argument, Outputs& outputs) {
     const Chapter& chapter = chapter_of(page);
     const Case* const roofs = chapter.measures_roofs();
     if (!roofs) throw Error(fmt::format("{} has no program that measures roofs", chapter.id));
-    const Case& of = argument.empty() ? chapter.pair : subject_of(page, argument).of;
+    const Case& of = argument.starts_with("exercise ") ? subject_of(page, argument).of : chapter.pair;
     if (lacks_evidence(page.course, *roofs) || lacks_evidence(page.course, of)) return kNotRecorded;
-    const std::string exercise = argument.empty() ? "" : of.name;
-    const RooflineEvidence found =
+    const std::string exercise = &of == &chapter.pair ? "" : of.name;
+    RooflineEvidence found =
         collect_points(page.course, chapter, exercise, open_recorded(page.course, roofs->programs[0]), false);
     if (!found.left_out.empty()) throw Error(found.left_out[0], kFindingFailed);
-    const fs::path svg = page.file.parent_path() / "roofline.svg";
+    std::string file = "roofline.svg";
+    std::vector<std::string> kept_points, kept_roofs;
+    for (const std::string& word : split(argument, ' ')) {
+        if (word.starts_with("points=")) kept_points = names_in(word.substr(7));
+        if (word.starts_with("roofs=")) kept_roofs = names_in(word.substr(6));
+        if (word.starts_with("file=") && word.ends_with(".svg")) file = word.substr(5);
+    }
+    const bool is_part = !kept_points.empty();
+    if (is_part) keep_only(found, kept_points, kept_roofs);
+    const fs::path svg = page.file.parent_path() / file;
     outputs[svg] = roofline_picture(page, found, svg);
-    return fmt::format(
-        "![Roofline on logarithmic axes: measured roofs, theoretical ones dashed, a labelled point for each "
-        "kernel](roofline.svg)\n\n{}\n*{}*\n",
-        roofline_tables(found, true), found.label);
+    const std::string picture = fmt::format(
+        "![Roofline on logarithmic axes: measured roofs, {}a labelled point for each kernel]({})\n",
+        is_part ? "" : "theoretical ones dashed, ", file);
+    return is_part ? picture
+                   : fmt::format("{}\n{}\n*{}*\n", picture, roofline_tables(found, true), found.label);
 }
 
 /// "pair fixed range=solve to=2ms file=solve.svg": a program, or both if none is named; a range, with a + for
