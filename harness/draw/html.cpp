@@ -97,9 +97,8 @@ class PageRows {
   public:
     PageRows(const Timeline& timeline, PageTexts& texts)
         : trace_(*timeline.trace), texts_(texts), several_processes_(has_several_processes(trace_)) {
-        for (const TimelineRow& row : timeline.rows)
-            for (const Box& box : row.boxes)
-                if (is_kernel(box.paint)) paint_of_kernel_[texts.index_of(box.name)] = box.paint;
+        for (const auto& [name, paint] : timeline.kernel_paints)
+            paint_of_kernel_[texts.index_of(name)] = paint;
         for (const std::string& name : trace_.names) names_.push_back(texts.index_of(name));
         for (const auto& [grid, block] : trace_.launch_sizes)
             sizes_.push_back(texts.index_of(
@@ -138,9 +137,7 @@ class PageRows {
 
     PageBox event_of(const Kernel& kernel) {
         const int64_t name = names_[kernel.name];
-        const auto painted = paint_of_kernel_.find(name);
-        PageBox event = event_of(
-            kernel, painted == paint_of_kernel_.end() ? Paint::other_kernels : painted->second, name);
+        PageBox event = event_of(kernel, paint_of_kernel_.at(name), name);
         event.id = kernel.correlation;
         if (kernel.size >= 0) event.note = sizes_[kernel.size];
         return event;
@@ -153,14 +150,6 @@ class PageRows {
         const std::string from = copy.from.empty() ? "memory " : "memory " + copy.from + " to ";
         if (!copy.to.empty()) event.note = texts_.index_of(from + copy.to);
         return event;
-    }
-
-    [[nodiscard]] std::string hardware(int64_t device, bool is_only) const {
-        std::string name;
-        for (const Gpu& gpu : trace_.gpus)
-            if (gpu.device == device) name = gpu.name;
-        if (!is_only) name = fmt::format("GPU {}{}{}", device, name.empty() ? "" : ", ", name);
-        return name.empty() ? "CUDA HW" : fmt::format("CUDA HW ({})", name);
     }
 
     void add_gpu_rows(const Intervals& idle_time) {
@@ -176,7 +165,7 @@ class PageRows {
         const bool is_only = devices.size() == 1;
         std::string group;
         for (auto& [device, streams] : devices) {
-            group = hardware(device, is_only);
+            group = hardware_name(trace_, device, is_only);
             for (auto& [key, stream] : streams) {
                 const auto& [process, number] = key;
                 const std::string name = fmt::format("Stream {}{}", number, of_process(process));

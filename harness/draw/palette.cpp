@@ -21,14 +21,16 @@ constexpr PaintLook kLooks[] = {
     {Paint::kernel_2, {"#56B4E9", "#000", 75, 1, "█", ""}},
     {Paint::kernel_3, {"#009E73", "#000", 36, 1, "█", ""}},
     {Paint::kernel_4, {"#CC79A7", "#000", 175, 1, "█", ""}},
+    {Paint::kernel_5, {"#5926BF", "#fff", 62, 1, "█", ""}},
+    {Paint::kernel_6, {"#882255", "#fff", 125, 1, "█", ""}},
     {Paint::other_kernels, {"#999999", "#000", 246, 1, "█", ""}},
     {Paint::to_device, {"#E69F00", "#000", 214, 0.62, "→", "copy host to device"}},
     {Paint::to_host, {"#D55E00", "#000", 166, 0.62, "←", "copy device to host"}},
     {Paint::other_copy, {"#F0E442", "#000", 227, 0.62, "↔", "other copy"}},
-    {Paint::memory_set, {"#F0E442", "#000", 227, 0.34, "s", "memory set"}},
+    {Paint::memory_set, {"#F0E442", "#000", 227, 0.34, "s", "memset"}},
     {Paint::range, {"#C6CFDA", "#1f2328", 250, 1, "─", "NVTX range"}},
-    {Paint::wait, {"#98A4B2", "#1f2328", 109, 0.75, "═", "host waits for the GPU"}},
-    {Paint::call, {"#6E7B8B", "#fff", 66, 0.5, "┄", "host in another CUDA call"}},
+    {Paint::wait, {"#98A4B2", "#1f2328", 109, 0.85, "═", "CUDA call that waits for the GPU"}},
+    {Paint::call, {"#6E7B8B", "#fff", 66, 0.62, "┄", "other CUDA call"}},
     {Paint::os_call, {"#B4A7BF", "#1f2328", 139, 0.62, "╌", "call of the OS runtime libraries"}},
     {Paint::running, {"#57606A", "#fff", 240, 0.75, "▆", "thread runs"}},
     {Paint::ready, {"#C9A48A", "#1f2328", 180, 0.45, "▃", "thread is ready, and others run"}},
@@ -48,6 +50,10 @@ Paint paint_of(Direction direction) {
     if (direction == Direction::host_to_device) return Paint::to_device;
     if (direction == Direction::device_to_host) return Paint::to_host;
     return direction == Direction::set ? Paint::memory_set : Paint::other_copy;
+}
+
+bool begins_group(const Timeline& timeline, const TimelineRow& row) {
+    return !row.group.empty() && (&row == timeline.rows.data() || (&row)[-1].group != row.group);
 }
 
 std::vector<LegendEntry> legend_of(std::span<const Timeline> timelines) {

@@ -1,7 +1,8 @@
 // How each kind of work looks: the colours of Okabe and Ito, which people with any kind of colour vision can
 // tell apart (https://jfly.uni-koeln.de/color/): cool ones for kernels, warm ones for copies, grey for the
-// host, so that even stripes too fine to be told apart say which of these they are. And a second sign besides
-// colour: height in SVG, a glyph in text.
+// host, so that even stripes too fine to be told apart say which of these they are. A violet and a wine that
+// stand apart from them for any such reader are for kernels, too. And a second sign besides colour: height in
+// SVG, a glyph in text.
 #pragma once
 
 #include <span>
@@ -26,6 +27,12 @@ struct Look {
 
 /// That of a copy or a memory set.
 [[nodiscard]] Paint paint_of(Direction direction);
+
+/// Is this the first row of its group?
+[[nodiscard]] bool begins_group(const Timeline& timeline, const TimelineRow& row);
+
+/// The group of the curves.
+inline constexpr const char* kMetrics = "GPU Metrics";
 
 /// A paint and what it stands for.
 struct LegendEntry {

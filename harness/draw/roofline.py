@@ -144,7 +144,8 @@ class Roofline:
         axes.spines[["top", "right"]].set_visible(False)
         looks = [look for look in LOOK.values() if any(point["look"] == look for point in self.points)]
         lines = [(look[0], f"{look[2]} roof", True) for look in LOOK.values()]
-        lines += [(INK, "measured", True), (INK, "theoretical", False)]
+        if not all(roof["measured"] for roof in self.data["roofs"]):
+            lines += [(INK, "measured", True), (INK, "theoretical", False)]
         entries = [Line2D([], [], color=color, label=label, **stroke(measured)) for color, label, measured in lines]
         entries += [Line2D([], [], linestyle="", marker=look[1], color=look[0], markeredgecolor=INK, markersize=9,
                            label=f"under a {look[2]} roof") for look in looks]

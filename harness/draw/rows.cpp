@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <set>
 #include <utility>
+
+#include "core/text.h"
 
 namespace lab {
 
@@ -37,9 +41,16 @@ bool has_several_processes(const Trace& trace) {
     return processes.size() > 1;
 }
 
+std::string hardware_name(const Trace& trace, int64_t device, bool is_only) {
+    std::string name;
+    for (const Gpu& gpu : trace.gpus)
+        if (gpu.device == device) name = gpu.name;
+    if (!is_only) name = fmt::format("GPU {}{}{}", device, name.empty() ? "" : ", ", name);
+    return name.empty() ? "CUDA HW" : fmt::format("CUDA HW ({})", name);
+}
+
 std::string name_of(const Copy& copy) {
-    return copy.direction == Direction::set ? "memory set"
-                                            : fmt::format("copy {}", to_string(copy.direction));
+    return copy.direction == Direction::set ? "memset" : fmt::format("copy {}", to_string(copy.direction));
 }
 
 std::vector<bool> host_waits(const Trace& trace) {
@@ -94,6 +105,18 @@ std::vector<int> lanes_nested(const Intervals& in_order) {
         lanes.push_back(static_cast<int>(lane));
     }
     return lanes;
+}
+
+std::optional<int64_t> parse_ns(const std::string& text) {
+    constexpr std::pair<std::string_view, double> kUnits[] = {
+        {"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    constexpr double kMost_ns = 1e18;
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    for (const auto& [unit, ns] : kUnits)
+        if (end != text.c_str() && trim(end) == unit && number >= 0 && number * ns <= kMost_ns)
+            return std::llround(number * ns);
+    return std::nullopt;
 }
 
 std::vector<Tick> axis_ticks(int64_t span_ns, int at_most, int64_t from_ns) {

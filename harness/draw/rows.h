@@ -1,9 +1,10 @@
-// The rows of pictures and of the Chrome trace: names of the host's rows, which boxes share a lane, and the
+// The rows of pictures and of the Chrome trace: names of rows, which boxes share a lane, and the
 // round times of the axis below them.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,10 @@ namespace lab {
 /// Was more than one process captured, so that names of rows have to tell them apart?
 [[nodiscard]] bool has_several_processes(const Trace& trace);
 
-/// "copy host to device", ... or "memory set".
+/// "CUDA HW (NVIDIA H200)", or "CUDA HW (GPU 1, NVIDIA H200)" unless it is the only one.
+[[nodiscard]] std::string hardware_name(const Trace& trace, int64_t device, bool is_only);
+
+/// "copy host to device", ... or "memset".
 [[nodiscard]] std::string name_of(const Copy& copy);
 
 /// For each call of the trace: does the host wait for the GPU in it? By name and by what the copies did: in
@@ -49,6 +53,9 @@ Intervals in_order_of_time(std::vector<Box>& boxes) {
 /// A lane for each interval, so that any two in a lane either do not overlap or lie one inside the other, as
 /// calls on a stack do.
 [[nodiscard]] std::vector<int> lanes_nested(const Intervals& in_order);
+
+/// Reads a time on the axis, "20ms" or "1.5 us", in ns; nothing if it is none from 0 on with its unit.
+[[nodiscard]] std::optional<int64_t> parse_ns(const std::string& text);
 
 /// A time at which the axis is marked.
 struct Tick {

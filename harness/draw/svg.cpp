@@ -30,12 +30,14 @@ constexpr const char* kBold = "class=\"ink\" fill=\"#1f2328\" font-weight=\"bold
 constexpr double kPlotLeft = 228;  ///< px; where a timeline begins, with the names of its rows to the left
 constexpr double kDurationFont = 13, kHeader = 42, kBetween = 22, kLegendLine = 20;
 
-constexpr double kThinPx = 0.6;    ///< a box narrower than this is drawn together with its like
-constexpr double kStripePx = 3;    ///< narrower ones are stripes: too fine to point at
-constexpr double kSeenPalePx = 8;  ///< a narrower one is not seen to be pale
+constexpr double kThinPx = 0.6;     ///< a box narrower than this is drawn together with its like
+constexpr double kStripePx = 3;     ///< narrower ones are stripes: too fine to point at
+constexpr double kStripeGapPx = 8;  ///< between stripes that share an element
+constexpr double kSeenPalePx = 8;   ///< a narrower one is not seen to be pale
 constexpr double kIdlePx = 12, kIdleGapPx = 4, kRowGapPx = 4, kBoxFontPx = 10.5;
 constexpr double kCurvePx = 24, kCurveStepPx = 2;  ///< height of 100 %, and width of what is averaged
-constexpr int kMostLanes = 8;                      ///< of one row; a figure that shows more is a wall
+constexpr double kGroupPx = 18, kIndentPx = 8;  ///< a line with a group's name, and the rows' names below it
+constexpr int kMostLanes = 8;                   ///< of one row; a figure that shows more is a wall
 
 // A reader's dark mode changes paper and ink. Where the style is not honoured, such as in a converter, the
 // attributes of each element give the light version, on its own background.
@@ -128,13 +130,6 @@ double row_px(const TimelineRow& row) {
     return lanes_drawn(row) * lane_px(row);
 }
 
-/// Pixels that the rows of a timeline take, the strip of idle time at the bottom included.
-double rows_height(const Timeline& timeline) {
-    double height = kIdleGapPx + kIdlePx;
-    for (const TimelineRow& row : timeline.rows) height += row_px(row) + kRowGapPx;
-    return height + static_cast<double>(timeline.curves.size()) * (kCurvePx + kRowGapPx);
-}
-
 /// The attribute of boxes that are drawn as one, by the share of its time in which one of them ran, 0 to 1.
 std::string opacity_attribute(double coverage) {
     return coverage < 1 ? fmt::format(" opacity=\"{}\"", 0.25 + 0.75 * coverage) : "";
@@ -146,18 +141,31 @@ class Rows {
     Rows(SvgPage& page, const Timeline& timeline, double px_per_ns)
         : page_(page), timeline_(timeline), px_per_ns_(px_per_ns) {}
 
+    /// Pixels that the rows take.
+    [[nodiscard]] double height() const {
+        double height = kIdleGapPx + kIdlePx;
+        for (const TimelineRow& row : timeline_.rows)
+            height += row_px(row) + kRowGapPx + (begins_group(timeline_, row) ? kGroupPx : 0);
+        if (timeline_.curves.empty()) return height;
+        return height + 2 * kRowGapPx + kGroupPx +
+               static_cast<double>(timeline_.curves.size()) * (kCurvePx + kRowGapPx);
+    }
+
     /// Draws the rows below `top_px`. Returns the first paint in which boxes were drawn as one, and pale for
     /// the gaps between them, if there is one: what a legend has to explain.
     std::optional<Paint> draw(double top_px) {
         for (const TimelineRow& row : timeline_.rows) {
+            if (begins_group(timeline_, row)) draw_group(row.group, std::exchange(top_px, top_px + kGroupPx));
             draw_row(row, top_px);
             top_px += row_px(row) + kRowGapPx;
         }
+        draw_idle(top_px + kIdleGapPx);
+        top_px += kIdleGapPx + kIdlePx + 2 * kRowGapPx;
+        if (!timeline_.curves.empty()) draw_group(kMetrics, std::exchange(top_px, top_px + kGroupPx));
         for (const Curve& curve : timeline_.curves) {
             draw_curve(curve, top_px);
             top_px += kCurvePx + kRowGapPx;
         }
-        draw_idle(top_px + kIdleGapPx);
         return pale_;
     }
 
@@ -171,11 +179,15 @@ class Rows {
     }
     [[nodiscard]] double drawn_width_of(const Mark& mark) const { return std::max(width_of(mark), kThinPx); }
 
-    void draw_label(double middle_px, const std::string& name, const std::string& short_name) {
-        constexpr double kRoom = kPlotLeft - kPageMargin - 8;
-        const std::string& text = text_px(name, kNoteFont) <= kRoom ? name : short_name;
-        page_.put("<text class=\"ink\" x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"#1f2328\">{}</text>\n",
-                  px(kPageMargin), px(middle_px + 4), kNoteFont, xml_text(fit_px(text, kNoteFont, kRoom)));
+    static constexpr double kLabelPx = kPlotLeft - kPageMargin - kIndentPx - 4;
+
+    void draw_group(const std::string& name, double top_px) {
+        page_.text(kPageMargin, top_px + 12, kNoteFont, kNote, fit_px(name, kNoteFont, kLabelPx + kIndentPx));
+    }
+
+    void draw_label(double middle_px, const std::string& name) {
+        page_.text(kPageMargin + kIndentPx, middle_px + 4, kNoteFont, kInk,
+                   fit_px(name, kNoteFont, kLabelPx));
     }
 
     /// The names of boxes that are wide enough for them.
@@ -194,9 +206,7 @@ class Rows {
     }
 
     /// A mark too narrow to point at.
-    [[nodiscard]] bool is_stripe(const Mark& mark) const {
-        return mark.boxes == 1 && drawn_width_of(mark) < kStripePx;
-    }
+    [[nodiscard]] bool is_stripe(const Mark& mark) const { return drawn_width_of(mark) < kStripePx; }
 
     /// Draws stripes close to each other from `begin` on, and returns the mark behind them. They keep their
     /// places, and share one element and one hover text.
@@ -205,12 +215,15 @@ class Rows {
         std::string path;
         double end_px = x_of(*begin);
         const Mark* mark = begin;
-        for (; mark != end && is_stripe(*mark) && x_of(*mark) - end_px < kStripePx; ++mark) {
+        for (; mark != end && is_stripe(*mark) && mark->coverage == begin->coverage &&
+               x_of(*mark) - end_px < kStripeGapPx;
+             ++mark) {
             all.add(*mark);
             end_px = x_of(*mark) + drawn_width_of(*mark);
             path += fmt::format("M{} 0v{}h{}V0", px(x_of(*mark)), px(box_px), px(drawn_width_of(*mark)));
         }
-        page_.put("<path d=\"{}\"><title>{}</title></path>\n", path, xml_text(hover_of(all)));
+        page_.put("<path d=\"{}\"{}><title>{}</title></path>\n", path, opacity_attribute(begin->coverage),
+                  xml_text(hover_of(all)));
         return mark;
     }
 
@@ -252,7 +265,7 @@ class Rows {
     void draw_row(const TimelineRow& row, double top_px) {
         const std::string hidden =
             row.lanes > kMostLanes ? fmt::format(" ({} of {} lanes)", kMostLanes, row.lanes) : "";
-        draw_label(top_px + row_px(row) / 2, row.name + hidden, row.short_name + hidden);
+        draw_label(top_px + row_px(row) / 2, row.name + hidden);
         std::vector<std::vector<const Box*>> lanes(row.lanes);
         for (const Box& box : row.boxes) lanes[box.lane].push_back(&box);
         lanes.resize(lanes_drawn(row));
@@ -268,7 +281,7 @@ class Rows {
 
     /// The area below a metric in percent; whatever leaves 0 to 100 is cut.
     void draw_curve(const Curve& curve, double top_px) {
-        draw_label(top_px + kCurvePx / 2, label_of(curve), label_of(curve));
+        draw_label(top_px + kCurvePx / 2, label_of(curve));
         const auto columns = static_cast<std::size_t>(timeline_.span_ns() * px_per_ns_ / kCurveStepPx) + 1;
         double most = 0;
         std::string path, last;
@@ -295,7 +308,7 @@ class Rows {
     /// share.
     void draw_idle(double top_px) {
         const std::string words = idle_words(timeline_);
-        draw_label(top_px + kIdlePx / 2, words, words.substr(std::string_view("GPU ").size()));
+        draw_label(top_px + kIdlePx / 2, text_px(words, kNoteFont) <= kLabelPx ? words : words.substr(4));
         std::vector<Box> gaps;
         for (const Interval& gap : timeline_.idle)
             gaps.push_back({gap.begin, gap.end, Paint::idle, 0, "GPU idle",
@@ -351,13 +364,14 @@ class Figure {
                        "No GPU work and no NVTX range in this capture.");
             return rows + 24;
         }
-        const double bottom = rows + rows_height(timeline) + 4;
+        Rows drawn(page_, timeline, px_per_ns_);
+        const double bottom = rows + drawn.height() + 4;
         page_.put("<rect class=\"panel\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#f3f5f8\"/>\n",
                   px(kPlotLeft), px(rows - 4), px(end - kPlotLeft), px(bottom - rows + 4));
         page_.put("<path class=\"grid\" stroke=\"#d0d7de\" stroke-width=\"0.7\" d=\"");
         for (const Tick& tick : ticks_) page_.put("M{} {}V{}", px(x_of(tick.ns)), px(rows - 4), px(bottom));
         page_.put("\"/>\n");
-        const std::optional<Paint> pale = Rows(page_, timeline, px_per_ns_).draw(rows);
+        const std::optional<Paint> pale = drawn.draw(rows);
         if (pale) pale_ = std::min(*pale, pale_.value_or(*pale));
         page_.put("<path class=\"end\" d=\"M{} {}V{}\" stroke=\"#1f2328\" stroke-width=\"1.5\"/>\n", px(end),
                   px(rows - 4), px(bottom));

@@ -103,8 +103,7 @@ void write(Cells& cells, std::size_t at, std::string_view words, int colour = -1
 /// Ranges and waits of one lane, as lines with their names where they fit.
 Cells range_cells(const std::vector<Box>& boxes, int lane, const TimeScale& scale) {
     Cells cells(scale.cells);
-    for (const Box& box : boxes) {
-        if (box.lane != lane) continue;
+    const auto draw = [&](const Box& box) {
         const bool waits = box.paint == Paint::wait;
         const Look& look = look_of(box.paint);
         const std::size_t first = scale.cell_of(box.begin_ns);
@@ -114,7 +113,10 @@ Cells range_cells(const std::vector<Box>& boxes, int lane, const TimeScale& scal
         cells[first].glyph = last == first ? "│" : waits ? "╞" : "├";
         if (last > first) cells[last].glyph = waits ? "╡" : "┤";
         if (last - first >= 5) write(cells, first + 1, shorten(box.name, last - first - 1), look.terminal);
-    }
+    };
+    for (const bool waits : {false, true})  // over short calls in the same cell
+        for (const Box& box : boxes)
+            if (box.lane == lane && (box.paint == Paint::wait) == waits) draw(box);
     return cells;
 }
 
@@ -160,11 +162,11 @@ class Page {
   public:
     Page(const Timeline& timeline, int columns, bool colour, int64_t scale_span_ns)
         : timeline_(timeline), columns_(static_cast<std::size_t>(std::max(1, columns))), colour_(colour) {
-        label_columns_ = display_width(kIdleName);
+        label_columns_ = 1 + display_width(kIdleName);
         for (const TimelineRow& row : timeline.rows)
-            label_columns_ = std::max(label_columns_, display_width(row.short_name));
+            label_columns_ = std::max(label_columns_, 1 + display_width(row.name));
         for (const Curve& curve : timeline.curves)
-            label_columns_ = std::max(label_columns_, display_width(label_of(curve)));
+            label_columns_ = std::max(label_columns_, 1 + display_width(label_of(curve)));
         label_columns_ = std::min(label_columns_, columns_ / 3);
         span_ns_ = std::max<int64_t>({scale_span_ns, timeline.span_ns(), 1});
         scale_.begin_ns = timeline.begin_ns;
@@ -181,9 +183,13 @@ class Page {
             plain("No GPU work and no NVTX range in this capture.");
             return text_;
         }
-        for (const TimelineRow& row : timeline_.rows) print_row(row);
-        for (const Curve& curve : timeline_.curves) line(label_of(curve), curve_cells(curve, scale_));
+        for (const TimelineRow& row : timeline_.rows) {
+            if (begins_group(timeline_, row)) plain(row.group);
+            print_row(row);
+        }
         line(kIdleName, idle_cells(timeline_.idle, scale_));
+        if (!timeline_.curves.empty()) plain(kMetrics);
+        for (const Curve& curve : timeline_.curves) line(label_of(curve), curve_cells(curve, scale_));
         print_axis();
         print_legend();
         return text_;
@@ -196,7 +202,7 @@ class Page {
     }
 
     void line(const std::string& label, const Cells& cells) {
-        std::string drawn = shorten(label, label_columns_);
+        std::string drawn = shorten(" " + label, label_columns_);
         drawn.append(label_columns_ - display_width(drawn), ' ');
         if (columns_ > label_columns_ + 1) drawn += " " + to_text(cells, colour_);
         text_ += drawn.erase(drawn.find_last_not_of(' ') + 1) + "\n";
@@ -204,9 +210,9 @@ class Page {
 
     void print_row(const TimelineRow& row) {
         if (row.boxes.empty() || row.boxes.front().paint < Paint::range || is_state(row.boxes))
-            return line(row.short_name, work_cells(row.boxes, scale_, timeline_.end_ns));
+            return line(row.name, work_cells(row.boxes, scale_, timeline_.end_ns));
         for (int lane = 0; lane < std::min(row.lanes, kMostTerminalLanes); ++lane)
-            line(lane == 0 ? row.short_name : "", range_cells(row.boxes, lane, scale_));
+            line(lane == 0 ? row.name : "", range_cells(row.boxes, lane, scale_));
         if (row.lanes > kMostTerminalLanes)
             plain(fmt::format("{} of {} lanes of {}", kMostTerminalLanes, row.lanes, row.name));
     }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -16,7 +15,7 @@ namespace lab {
 
 namespace {
 
-/// What takes less than this part of a picture is not worth a row of its own.
+/// A thread that runs for less than this part of a picture is not worth a row of its own.
 constexpr int64_t kNoticeablePart = 50;
 
 Interval window_of(const Trace& trace) {
@@ -42,6 +41,11 @@ Interval part_of(const Interval& whole, const TimelineOptions& options) {
     return {whole.begin + from_ns, whole.begin + std::min(to_ns, span_ns)};
 }
 
+std::string shown_name(const std::string& name) {
+    const std::string shown = printable(name);
+    return shown.empty() ? "(no name)" : shown;
+}
+
 /// What the picture is about: the whole capture, or the part that belongs to one NVTX range.
 class View {
   public:
@@ -51,10 +55,7 @@ class View {
         window = part_of(whole, options);
         origin_ns = whole.begin;
         several_processes_ = has_several_processes(shown());
-        for (const std::string& name : shown().names) {
-            const std::string shown = printable(name);
-            names_.push_back(shown.empty() ? "(no name)" : shown);
-        }
+        for (const std::string& name : shown().names) names_.push_back(shown_name(name));
         waits_ = host_waits(shown());
     }
 
@@ -83,20 +84,6 @@ class View {
     }
 
     [[nodiscard]] bool waits(const ApiCall& call) const { return waits_[&call - shown().api_calls.data()]; }
-
-    /// The names of other calls that take a noticeable part of the picture, all calls of a name together.
-    [[nodiscard]] std::set<std::string> long_calls() const {
-        std::map<int64_t, int64_t> ns_of;  // by name
-        for (const ApiCall& call : shown().api_calls)
-            if (shows(call))
-                ns_of[call.name] += std::min(call.end_ns, window.end) - std::max(call.start_ns, window.begin);
-        std::set<std::string> names;
-        for (const ApiCall& call : shown().api_calls)
-            if (shows(call) && ns_of[call.name] > (window.end - window.begin) / kNoticeablePart &&
-                !waits(call))
-                names.insert(name_of(call.name));
-        return names;
-    }
 
     /// How long and when, on the picture's own clock: 0 is the left edge of the whole.
     [[nodiscard]] std::string when(int64_t begin_ns, int64_t end_ns) const {
@@ -154,37 +141,6 @@ void add_row(Timeline& timeline, TimelineRow row, bool is_host = false) {
 
 using Thread = std::pair<int64_t, int64_t>;  // process, thread; thread -1 for what belongs to no thread
 
-/// The ranges of the host rows above, from the first start to the last end of their work on the GPU.
-void add_projected_row(Timeline& timeline, const View& view) {
-    const Launches launches(view.all);
-    std::vector<Box> boxes;
-    for (const Range& r : view.all.ranges) {
-        const std::optional<Interval> work = view.shows(r) ? launches.gpu_time_of(r) : std::nullopt;
-        if (!work) continue;
-        const std::string name = printable(r.name);
-        boxes.push_back({work->begin, work->end, Paint::range, 0, name,
-                         name + " on the GPU: " + view.when(work->begin, work->end)});
-    }
-    add_row(timeline, {"NVTX on the GPU", "NVTX on GPU", 1, std::move(boxes)}, true);
-}
-
-/// A row for each thread, named after it.
-void add_thread_rows(Timeline& timeline, const View& view, std::map<Thread, std::vector<Box>> rows,
-                     const std::string& before, const std::string& behind,
-                     const char* short_before = nullptr) {
-    for (auto& [thread, boxes] : rows) {
-        const auto& [process, number] = thread;
-        const std::string name = number < 0 ? "across threads" : thread_name(process, number);
-        const auto whole = [&](const std::string& first) {
-            return first + name + view.of_process(process) + behind;
-        };
-        const std::string first = short_before ? short_before : before;
-        add_row(timeline,
-                {whole(before), rows.size() < 2 ? trim(first + behind) : whole(first), 1, std::move(boxes)},
-                true);
-    }
-}
-
 /// Threads with a CUDA call or an NVTX range, and those that ran for a noticeable part of the picture: the
 /// driver and the profiler have threads, too.
 std::set<Thread> threads_of_program(const View& view) {
@@ -202,23 +158,41 @@ std::set<Thread> threads_of_program(const View& view) {
     return threads;
 }
 
-/// When each thread ran, and its calls of the OS.
+/// What each thread did.
 void add_cpu_rows(Timeline& timeline, const View& view) {
+    struct ThreadBoxes {
+        std::vector<Box> states, os_calls, api_calls, ranges;
+    };
+    std::map<Thread, ThreadBoxes> rows;
     const std::set<Thread> threads = threads_of_program(view);
-    std::map<Thread, std::vector<Box>> states, calls;
     for (const ThreadState& s : view.shown().thread_states) {
         const auto [paint, word] = s.kind == ThreadState::running ? std::pair{Paint::running, "running"}
                                    : s.kind == ThreadState::ready ? std::pair{Paint::ready, "ready"}
                                                                   : std::pair{Paint::blocked, "blocked"};
         if (threads.contains({s.process, s.thread}))
-            states[{s.process, s.thread}].push_back(view.box(paint, s, word));
+            rows[{s.process, s.thread}].states.push_back(view.box(paint, s, word));
     }
     for (const OsCall& call : view.shown().os_calls)
         if (threads.contains({call.process, call.thread}))
-            calls[{call.process, call.thread}].push_back(
+            rows[{call.process, call.thread}].os_calls.push_back(
                 view.box(Paint::os_call, call, view.name_of(call.name)));
-    add_thread_rows(timeline, view, std::move(states), "CPU ", "");
-    add_thread_rows(timeline, view, std::move(calls), "OS runtime libraries ", "", "OS calls ");
+    for (const ApiCall& call : view.shown().api_calls)
+        if (view.shows(call))
+            rows[{call.process, call.thread}].api_calls.push_back(
+                view.box(view.waits(call) ? Paint::wait : Paint::call, call, view.name_of(call.name)));
+    for (const Range& r : view.all.ranges)
+        if (view.shows(r))
+            rows[{r.process, r.crosses_threads ? -1 : r.thread}].ranges.push_back(
+                view.box(Paint::range, r, printable(r.name)));
+    for (auto& [thread, boxes] : rows) {
+        const auto& [process, number] = thread;
+        const std::string group = (number < 0 ? "Across threads" : "CPU, " + thread_name(process, number)) +
+                                  view.of_process(process);
+        add_row(timeline, {group, "Thread state", 1, std::move(boxes.states)}, true);
+        add_row(timeline, {group, "OS runtime libraries", 1, std::move(boxes.os_calls)}, true);
+        add_row(timeline, {group, "CUDA API", 1, std::move(boxes.api_calls)}, true);
+        add_row(timeline, {group, "NVTX", 1, std::move(boxes.ranges)}, true);
+    }
 }
 
 void add_curves(Timeline& timeline, const View& view) {
@@ -236,60 +210,46 @@ void add_curves(Timeline& timeline, const View& view) {
     }
 }
 
-void add_host_rows(Timeline& timeline, const View& view, const std::set<std::string>& long_calls) {
-    std::map<Thread, std::vector<Box>> ranges, waits, others;
-    for (const Range& r : view.all.ranges)
-        if (view.shows(r))
-            ranges[{r.process, r.crosses_threads ? -1 : r.thread}].push_back(
-                view.box(Paint::range, r, printable(r.name)));
-    for (const ApiCall& call : view.shown().api_calls) {
-        if (!view.shows(call)) continue;
-        const std::string& name = view.name_of(call.name);
-        const Thread thread{call.process, call.thread};
-        if (view.waits(call))
-            waits[thread].push_back(view.box(Paint::wait, call, name));
-        else if (long_calls.contains(name))
-            others[thread].push_back(view.box(Paint::call, call, name));
+/// The ranges of the rows above, from the first start to the last end of their work on the GPU.
+void add_projected_row(Timeline& timeline, const View& view, const std::string& group) {
+    const Launches launches(view.all);
+    std::vector<Box> boxes;
+    for (const Range& r : view.all.ranges) {
+        const std::optional<Interval> work = view.shows(r) ? launches.gpu_time_of(r) : std::nullopt;
+        if (!work) continue;
+        const std::string name = printable(r.name);
+        boxes.push_back({work->begin, work->end, Paint::range, 0, name,
+                         name + " on the GPU: " + view.when(work->begin, work->end)});
     }
-    add_thread_rows(timeline, view, std::move(ranges), "NVTX ", "");
-    if (timeline.options.projected) add_projected_row(timeline, view);
-    add_thread_rows(timeline, view, std::move(waits), "", " waits");
-    add_thread_rows(timeline, view, std::move(others), "", " calls");
+    add_row(timeline, {group, "NVTX (projected)", 1, std::move(boxes)}, true);
 }
 
+/// What each stream of each GPU did.
 void add_gpu_rows(Timeline& timeline, const View& view) {
-    std::map<std::tuple<int64_t, int64_t, int64_t>, std::vector<Box>> streams;  // device, process, stream
-    std::map<int64_t, std::vector<Box>> to_device, to_host;                     // by device
-    std::set<int64_t> devices;
-    for (const Kernel& k : view.shown().kernels) {
-        devices.insert(k.device);
-        streams[{k.device, k.process, k.stream}].push_back(
-            view.box(Paint::kernel_1, k, view.name_of(k.name)));
-    }
-    for (const Copy& c : view.shown().copies) {
-        devices.insert(c.device);
-        const Box box = copy_box(view, c);
-        streams[{c.device, c.process, c.stream}].push_back(box);
-        if (box.paint == Paint::to_device) to_device[c.device].push_back(box);
-        if (box.paint == Paint::to_host) to_host[c.device].push_back(box);
-    }
-    const auto gpu = [&](int64_t device) {
-        return devices.size() < 2 ? std::string() : fmt::format("GPU {} ", device);
+    struct Stream {
+        std::vector<Box> kernels, copies;
     };
-    for (auto& [key, boxes] : streams) {
-        const auto& [device, process, stream] = key;
-        const std::string name = fmt::format("{}stream {}{}", gpu(device), stream, view.of_process(process));
-        add_row(timeline, {name, name, 1, std::move(boxes)});
+    std::map<int64_t, std::map<std::pair<int64_t, int64_t>, Stream>>
+        devices;  // their streams by process and number
+    for (const Kernel& k : view.shown().kernels)
+        devices[k.device][{k.process, k.stream}].kernels.push_back(
+            view.box(Paint::kernel_1, k, view.name_of(k.name)));
+    for (const Copy& c : view.shown().copies)
+        devices[c.device][{c.process, c.stream}].copies.push_back(copy_box(view, c));
+    const bool is_only = devices.size() == 1;
+    std::string group;
+    for (auto& [device, streams] : devices) {
+        group = printable(hardware_name(view.all, device, is_only));
+        for (auto& [key, stream] : streams) {
+            const auto& [process, number] = key;
+            const std::string name = fmt::format("Stream {}{}", number, view.of_process(process));
+            if (!stream.kernels.empty())
+                add_row(timeline, {group, name + " Kernels", 1, std::move(stream.kernels)});
+            if (!stream.copies.empty())
+                add_row(timeline, {group, name + " Memory", 1, std::move(stream.copies)});
+        }
     }
-    for (const int64_t device : devices) {
-        if (to_device[device].empty() && to_host[device].empty()) continue;
-        const auto add_engine = [&](const std::string& direction, std::vector<Box> boxes) {
-            add_row(timeline,
-                    {gpu(device) + "copy engine " + direction, gpu(device) + direction, 1, std::move(boxes)});
-        };
-        add_engine("host to device", std::move(to_device[device]));
-        add_engine("device to host", std::move(to_host[device]));
-    }
+    if (timeline.options.projected) add_projected_row(timeline, view, is_only ? group : "CUDA HW, all GPUs");
 }
 
 Intervals idle_time(const View& view) {
@@ -299,22 +259,46 @@ Intervals idle_time(const View& view) {
     return subtract(merge({view.window}), merge(std::move(busy)));
 }
 
+/// The same number for the same name on every machine, which std::hash is not (FNV-1a).
+uint32_t hash_of(std::string_view name) {
+    uint32_t hash = 2166136261;
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+    return hash >> 16;
+}
+
 /// Gives each name of a kernel its paint, the same in all timelines.
-void paint_kernels(std::vector<Timeline>& timelines) {
+void paint_kernels(std::vector<Timeline>& timelines, const std::vector<const Trace*>& traces) {
+    constexpr auto kPaints = static_cast<std::size_t>(Paint::other_kernels);
+    std::map<std::string, std::pair<int64_t, int64_t>> ns_of;  // minus the times in the picture and in all
+    for (const Trace* trace : traces)
+        for (const Kernel& k : trace->kernels)
+            ns_of[shown_name(trace->name_of(k.name))].second -= k.end_ns - k.start_ns;
     const auto for_each_kernel = [&](auto use) {
         for (Timeline& timeline : timelines)
             for (TimelineRow& row : timeline.rows)
                 for (Box& box : row.boxes)
                     if (is_kernel(box.paint)) use(box);
     };
-    std::map<std::string_view, int64_t> ns_of;
-    for_each_kernel([&](const Box& box) { ns_of[box.name] -= box.end_ns - box.begin_ns; });
-    std::set<std::pair<int64_t, std::string_view>> most_first;
-    for (const auto& [name, minus_ns] : ns_of) most_first.emplace(minus_ns, name);
-    std::map<std::string_view, Paint> paint_of_name;
-    for (const auto& [minus_ns, name] : most_first)
-        paint_of_name.emplace(name, std::min(Paint(std::ssize(paint_of_name)), Paint::other_kernels));
-    for_each_kernel([&](Box& box) { box.paint = paint_of_name.at(box.name); });
+    for_each_kernel([&](const Box& box) { ns_of[box.name].first -= 1 + box.end_ns - box.begin_ns; });
+    std::vector<std::string> names;
+    for (const auto& [name, ns] : ns_of) names.push_back(name);
+    if (names.size() > kPaints) {
+        std::stable_sort(names.begin(), names.end(),
+                         [&](const auto& a, const auto& b) { return ns_of[a] < ns_of[b]; });
+        names.resize(kPaints);
+        std::sort(names.begin(), names.end());
+    }
+    std::map<std::string, Paint> paints;
+    std::array<bool, kPaints> taken{};
+    for (const std::string& name : names) {
+        std::size_t at = hash_of(name) % kPaints;
+        while (taken.at(at)) at = (at + 1) % kPaints;
+        taken.at(at) = true;
+        paints[name] = Paint(at);
+    }
+    for (const auto& [name, ns] : ns_of) paints.try_emplace(name, Paint::other_kernels);
+    for_each_kernel([&](Box& box) { box.paint = paints.at(box.name); });
+    for (Timeline& timeline : timelines) timeline.kernel_paints = paints;
 }
 
 }  // namespace
@@ -323,11 +307,10 @@ Timeline build_timeline(const Trace& trace, const TimelineOptions& options) {
     return std::move(build_timelines({{&trace, options}}).front());
 }
 
-std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, TimelineOptions>>& programs) {
+std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, TimelineOptions>>& programs,
+                                      const std::vector<const Trace*>& others) {
     std::vector<View> views;
-    std::set<std::string> long_calls;
-    for (const auto& [trace, options] : programs)
-        long_calls.merge(views.emplace_back(*trace, options).long_calls());
+    for (const auto& [trace, options] : programs) views.emplace_back(*trace, options);
     std::vector<Timeline> timelines;
     for (const View& view : views) {
         Timeline& timeline = timelines.emplace_back();
@@ -338,17 +321,18 @@ std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, 
         timeline.trace = &view.all;
         timeline.options = view.options;
         add_cpu_rows(timeline, view);
-        add_host_rows(timeline, view, long_calls);
         add_gpu_rows(timeline, view);
         add_curves(timeline, view);
         constexpr std::size_t kMostRows = 200;
         if (const std::size_t rows = timeline.rows.size(); rows > kMostRows) {
             timeline.rows.resize(kMostRows);
             const std::string more = fmt::format("and {} more rows", rows - kMostRows);
-            timeline.rows.push_back({more, more, 1, {}});
+            timeline.rows.push_back({"", more, 1, {}});
         }
     }
-    paint_kernels(timelines);
+    std::vector<const Trace*> traces = others;
+    for (const auto& [trace, options] : programs) traces.push_back(trace);
+    paint_kernels(timelines, traces);
     return timelines;
 }
 

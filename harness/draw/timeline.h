@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,12 +25,14 @@ struct TimelineOptions {
     std::optional<int64_t> to_ns = {};    ///< and only up to here
 };
 
-/// What a box is painted as. Each of the kernels that take most time has a paint; the others share one.
+/// What a box is painted as. Up to six kernels of a picture have a paint each; further ones share one.
 enum class Paint {
     kernel_1,
     kernel_2,
     kernel_3,
     kernel_4,
+    kernel_5,
+    kernel_6,
     other_kernels,
     to_device,
     to_host,
@@ -66,8 +69,8 @@ struct Box {
 
 /// Boxes on one or more lines.
 struct TimelineRow {
-    std::string name;        ///< "stream 13", "copy engine host to device", ...
-    std::string short_name;  ///< the same where space is short: "host to device"
+    std::string group;  ///< "CPU, main thread", "CUDA HW (NVIDIA H200)", ...: rows of a group stand together
+    std::string name;   ///< "CUDA API", "Stream 13 Kernels", ...
     int lanes = 1;
     std::vector<Box> boxes;  ///< by begin
 };
@@ -87,8 +90,9 @@ struct Timeline {
     int64_t begin_ns = 0, end_ns = 0;  ///< the window
     int64_t origin_ns = 0;  ///< 0 of the axis: where the window begins, or the whole of which it is a part
     std::vector<TimelineRow> rows;
-    std::vector<Curve> curves;  ///< below the rows, in nsys's order
+    std::vector<Curve> curves;  ///< GPU Metrics, below the rows, in nsys's order
     Intervals idle;             ///< time in the window in which no GPU of the capture did anything at all
+    std::map<std::string, Paint> kernel_paints;  ///< by name, of the whole capture
     TimelineOptions options;
     const Trace* trace = nullptr;  ///< the whole capture, which must outlive the picture
 
@@ -96,11 +100,10 @@ struct Timeline {
     [[nodiscard]] int64_t span_ns() const { return end_ns - begin_ns; }
 };
 
-/// Rows from top to bottom: when each host thread ran and was blocked, and its calls of the OS runtime
-/// libraries, where these were recorded; NVTX ranges by host thread; with `projected`, the ranges on the GPU,
-/// from the first start to the last end of the work launched in them; host calls that wait for the GPU; other
-/// calls that take a noticeable part of the window, all calls of a name together; streams with work; copies
-/// between host and device, one row a direction; and curves of the GPU's metrics in percent. Threads without
+/// Rows from top to bottom, by the names of Nsight Systems: for each thread its state and its calls of the OS
+/// runtime libraries, where these were recorded, its CUDA calls and its NVTX ranges; for each GPU the kernels
+/// and the copies and memsets of each stream; with `projected`, the ranges on the GPU, from the first start
+/// to the last end of the work launched in them; and curves of the GPU's metrics in percent. Threads without
 /// a CUDA call or NVTX range are left out unless they ran for a noticeable part of the window. The window
 /// spans the GPU work and the NVTX ranges; with a range, that range and the GPU work launched in it. An
 /// unknown range, or an empty part of the window, is an Error.
@@ -108,13 +111,16 @@ struct Timeline {
 /// A call waits for the GPU if it is a synchronisation, or a copy that began on the GPU before the call
 /// returned and either blocks or has pageable memory, for which asynchronous calls wait too.
 ///
-/// Kernels get their paints by the time of all kernels of a name, longest first.
+/// The paint of a kernel follows from its name, or is the next free one where two names agree, so that it is
+/// the same in all pictures of the same programs. Where there are more names than paints, those that take
+/// most of the picture's time come first.
 [[nodiscard]] Timeline build_timeline(const Trace& trace, const TimelineOptions& options);
 
-/// The timelines of several programs, for one picture: one name has one paint in all of them, and a call that
-/// is long enough to be drawn in one is drawn in all.
+/// The timelines of several programs, for one picture: one name has one paint in all of them. `others` are
+/// not drawn; their kernels have paints, too.
 [[nodiscard]] std::vector<Timeline> build_timelines(
-    const std::vector<std::pair<const Trace*, TimelineOptions>>& programs);
+    const std::vector<std::pair<const Trace*, TimelineOptions>>& programs,
+    const std::vector<const Trace*>& others = {});
 
 /// "GPU idle 541 ms of 917 (59 %)": of the window, which is longer than from the first GPU work to the last.
 [[nodiscard]] std::string idle_words(const Timeline& timeline);

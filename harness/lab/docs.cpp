@@ -4,9 +4,12 @@
 //   <!-- measured: pair -->             the findings of the chapter's pair, from recorded evidence; also of
 //                                       `exercise NAME` and `single NAME`
 //   <!-- figure: pair -->               two timelines on one scale, in timeline.svg; also of `exercise NAME`
-//   <!-- figure: pair fixed range=R file=F -->   one program's, zoomed to an NVTX range, in F
+//   <!-- figure: pair fixed range=R from=1ms to=2ms file=F -->   one program's, zoomed to an NVTX range, or
+//   to
+//                                       a part of it, in F
 //   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
 //                                       beside the page, and its numbers in two tables
+//   <!-- roofline: points=A|B roofs=C|D file=F -->   a picture of some points under two measured roofs, in F
 //   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
 //   <!-- output: pair buggy nsys stats -->   all that a tool printed
 //   <!-- ncu: pair buggy section=SpeedOfLight -->   what ncu's page Details shows of a recorded run: a
@@ -31,6 +34,7 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
+#include "draw/rows.h"
 #include "draw/timeline.h"
 #include "evidence/tool_results.h"
 #include "lab/command.h"
@@ -119,56 +123,107 @@ std::string roofline_picture(const Page& page, const RooflineEvidence& roofline,
     return read_file(scratch.path() / "roofline.svg");
 }
 
+/// The names behind "points=" and "roofs=", with a | between two and a + for each blank.
+std::vector<std::string> names_in(const std::string& words) {
+    return split(join(split(words, '+'), " "), '|');
+}
+
+/// Keeps the points and roofs of these names, the roofs as measured, and holds the points against them alone.
+void keep_only(RooflineEvidence& roofline, const std::vector<std::string>& points,
+               const std::vector<std::string>& roofs) {
+    const auto is_other = [](const std::vector<std::string>& names) {
+        return
+            [&](const auto& each) { return std::find(names.begin(), names.end(), each.name) == names.end(); };
+    };
+    std::erase_if(roofline.points, is_other(points));
+    std::erase_if(roofline.bandwidths, is_other(roofs));
+    std::erase_if(roofline.computes, is_other(roofs));
+    if (roofline.bandwidths.size() != 1 || roofline.computes.size() != 1 ||
+        roofline.points.size() != points.size())
+        throw Error("give points= that the roofline has, and as roofs= a bandwidth and a compute roof");
+    roofline.bandwidths[0].theoretical = roofline.computes[0].theoretical = std::nullopt;
+    for (MeasuredPoint& point : roofline.points)
+        point.bandwidth = roofline.bandwidths[0].name, point.compute = roofline.computes[0].name;
+}
+
+/// "exercise NAME", or nothing for the chapter's; with "points=A|B roofs=C|D file=F" a picture of these
+/// alone.
 std::string roofline(const Page& page, const std::string& argument, Outputs& outputs) {
     const Chapter& chapter = chapter_of(page);
     const Case* const roofs = chapter.measures_roofs();
     if (!roofs) throw Error(fmt::format("{} has no program that measures roofs", chapter.id));
-    const Case& of = argument.empty() ? chapter.pair : subject_of(page, argument).of;
+    const Case& of = argument.starts_with("exercise ") ? subject_of(page, argument).of : chapter.pair;
     if (lacks_evidence(page.course, *roofs) || lacks_evidence(page.course, of)) return kNotRecorded;
-    const std::string exercise = argument.empty() ? "" : of.name;
-    const RooflineEvidence found =
+    const std::string exercise = &of == &chapter.pair ? "" : of.name;
+    RooflineEvidence found =
         collect_points(page.course, chapter, exercise, open_recorded(page.course, roofs->programs[0]), false);
     if (!found.left_out.empty()) throw Error(found.left_out[0], kFindingFailed);
-    const fs::path svg = page.file.parent_path() / "roofline.svg";
+    std::string file = "roofline.svg";
+    std::vector<std::string> kept_points, kept_roofs;
+    for (const std::string& word : split(argument, ' ')) {
+        if (word.starts_with("points=")) kept_points = names_in(word.substr(7));
+        if (word.starts_with("roofs=")) kept_roofs = names_in(word.substr(6));
+        if (word.starts_with("file=") && word.ends_with(".svg")) file = word.substr(5);
+    }
+    const bool is_part = !kept_points.empty();
+    if (is_part) keep_only(found, kept_points, kept_roofs);
+    const fs::path svg = page.file.parent_path() / file;
     outputs[svg] = roofline_picture(page, found, svg);
-    return fmt::format(
-        "![Roofline on logarithmic axes: measured roofs, theoretical ones dashed, a labelled point for each "
-        "kernel](roofline.svg)\n\n{}\n*{}*\n",
-        roofline_tables(found, true), found.label);
+    const std::string picture = fmt::format(
+        "![Roofline on logarithmic axes: measured roofs, {}a labelled point for each kernel]({})\n",
+        is_part ? "" : "theoretical ones dashed, ", file);
+    return is_part ? picture
+                   : fmt::format("{}\n{}\n*{}*\n", picture, roofline_tables(found, true), found.label);
 }
 
-/// "pair fixed range=solve file=solve.svg": a program, or both if none is named; a range and a file.
+/// "pair fixed range=solve to=2ms file=solve.svg": a program, or both if none is named; a range, with a + for
+/// each blank, or "range=" for the whole run; a part of it; "projected" for the ranges on the GPU; and a
+/// file.
 std::string figure(const Page& page, const std::string& argument, Outputs& outputs) {
     const auto [of, words] = subject_of(page, argument);
     std::optional<std::size_t> only;
     std::optional<std::string> range = of.range;
     std::string file = "timeline.svg";
+    std::optional<int64_t> from_ns, to_ns;
+    bool projected = false;
     for (const std::string& word : words) {
         if (word == of.programs[0].name || word == of.programs[1].name)
             only = word == of.programs[1].name;
         else if (word.starts_with("range="))
-            range = word.substr(6);
+            range = word == "range=" ? std::nullopt : std::optional(join(split(word.substr(6), '+'), " "));
+        else if (word == "projected")
+            projected = true;
+        else if (word.starts_with("from=") && parse_ns(word.substr(5)))
+            from_ns = parse_ns(word.substr(5));
+        else if (word.starts_with("to=") && parse_ns(word.substr(3)))
+            to_ns = parse_ns(word.substr(3));
         else if (word.starts_with("file=") && word.ends_with(".svg"))
             file = word.substr(5);
         else
-            throw Error(fmt::format("'{}' is no program, range=NAME or file=NAME.svg", word));
+            throw Error(fmt::format(
+                "'{}' is no program, range=NAME, from=TIME, to=TIME, projected or file=NAME.svg", word));
     }
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const CaseEvidence evidence = obtain(page.course, of, Source::recorded, no_announcement);
     std::vector<std::pair<const Trace*, TimelineOptions>> programs;
-    for (std::size_t side = 0; side < of.programs.size(); ++side)
+    std::vector<const Trace*> others;  // for one colour a kernel in all pictures of the case
+    for (std::size_t side = 0; side < of.programs.size(); ++side) {
+        const Trace& trace = evidence.sides[side].trace();
         if (!only || *only == side)
-            programs.push_back({&evidence.sides[side].trace(),
-                                {of.programs[side].name + ".cu", evidence.label, range, only.has_value()}});
+            programs.push_back(
+                {&trace, {of.programs[side].name + ".cu", evidence.label, range, projected, from_ns, to_ns}});
+        else
+            others.push_back(&trace);
+    }
     const fs::path picture = page.course.root() / of.folder / file;
     if (outputs.count(picture))
         throw Error(fmt::format("a second figure is drawn into {}; give it a name with file=NAME.svg", file));
-    outputs[picture] = timeline_svg(build_timelines(programs));
+    outputs[picture] = timeline_svg(build_timelines(programs, others));
     const std::string what =
         only ? of.programs[*only].name
              : fmt::format("{} above {} on one time scale", of.programs[0].name, of.programs[1].name);
-    return fmt::format("![Timeline of {}{}: NVTX ranges, streams, copies and idle time]({})\n", what,
-                       range && only ? ", range " + *range : "", page.link_to(picture));
+    return fmt::format("![Timeline of {}{}: CUDA calls, NVTX ranges, kernels, copies and idle time]({})\n",
+                       what, range && only ? ", range " + *range : "", page.link_to(picture));
 }
 
 /// "pair buggy memcheck": the tool's first report on that program.

@@ -1,14 +1,12 @@
 // lab timeline FILE: a picture of a report, for the terminal, a browser or Perfetto.
 #include <fmt/format.h>
 
-#include <array>
-#include <cmath>
-#include <cstdlib>
 #include <sstream>
 
 #include "core/terminal.h"
 #include "core/text.h"
 #include "draw/chrome_trace.h"
+#include "draw/rows.h"
 #include "draw/timeline.h"
 #include "evidence/launches.h"
 #include "lab/command.h"
@@ -22,19 +20,13 @@ struct TimelineRequest {
     std::string file, second, range, from, to, svg, html, chrome;
 };
 
-/// Reads "20ms" or "1.5 us" in ns; nothing if the option is not given.
+/// Nothing if the option is not given.
 std::optional<int64_t> parse_time(const char* option, const std::string& text) {
-    constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
-        {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
-    constexpr double kMost_ns = 1e18;
-    if (text.empty()) return std::nullopt;
-    char* end = nullptr;
-    const double number = std::strtod(text.c_str(), &end);
-    for (const auto& [unit, ns] : kUnits)
-        if (end != text.c_str() && trim(end) == unit && number >= 0 && number * ns <= kMost_ns)
-            return std::llround(number * ns);
-    throw Error(fmt::format("{} {}: give a time from 0 on with its unit, ns, us, ms or s, as in 20ms", option,
-                            printable(text)));
+    const std::optional<int64_t> ns = parse_ns(text);
+    if (!ns && !text.empty())
+        throw Error(fmt::format("{} {}: give a time from 0 on with its unit, ns, us, ms or s, as in 20ms",
+                                option, printable(text)));
+    return ns;
 }
 
 /// The file's name, and which part of it is shown.

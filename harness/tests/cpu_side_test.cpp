@@ -181,10 +181,11 @@ TEST_CASE("timeline: a row for each thread of the program, its OS calls, and cur
     const MadeCapture made(fill);
     const Timeline timeline = build_timeline(made.capture.trace(), {});
     std::vector<std::string> rows;
-    for (const TimelineRow& row : timeline.rows) rows.push_back(row.name);
-    CHECK(rows == std::vector<std::string>{"CPU main thread", "CPU thread 2",
-                                           "OS runtime libraries main thread",
-                                           "OS runtime libraries thread 2", "NVTX main thread", "stream 7"});
+    for (const TimelineRow& row : timeline.rows) rows.push_back(row.group + ": " + row.name);
+    CHECK(rows == std::vector<std::string>{
+                      "CPU, main thread: Thread state", "CPU, main thread: OS runtime libraries",
+                      "CPU, main thread: CUDA API", "CPU, main thread: NVTX", "CPU, thread 2: Thread state",
+                      "CPU, thread 2: OS runtime libraries", "CUDA HW: Stream 7 Kernels"});
     REQUIRE(timeline.rows[0].boxes.size() == 3);
     CHECK(timeline.rows[0].boxes[1].paint == Paint::blocked);
     CHECK(timeline.rows[0].boxes[1].hover == "blocked 160 ns at 130 ns");
@@ -194,6 +195,7 @@ TEST_CASE("timeline: a row for each thread of the program, its OS calls, and cur
     const std::string svg = timeline_svg({timeline});
     CHECK(svg.find("SMs Active: at most 80 %") != std::string::npos);
     CHECK(svg.find("call of the OS runtime libraries") != std::string::npos);
+    CHECK(svg.find(">GPU Metrics<") != std::string::npos);
     const std::string text = timeline_terminal(timeline, 80, false);
     for (const std::string& line : split(text, '\n')) CHECK(display_width(line) <= 80);
     CHECK(text.find("SMs Active %") != std::string::npos);

@@ -108,11 +108,10 @@ TEST_CASE("A range says where the page begins and hides nothing, and kernels loo
     CHECK(data.at("programs").at(0).at("view") == json{0, 5100});  // from 2900 to the end of its kernel
     const json kernels = row_of(data, "Kernels");
     CHECK(kernels.at("begin") == json{-300, 1400});
-    const Paint other = Paint::other_kernels,
-                first = Paint::kernel_1;  // the SVG has no kernel but the long one
-    CHECK(kernels.at("paint") == json{static_cast<int>(other), static_cast<int>(first)});
-    CHECK(data.at("looks").at(0).at(0) == look_of(first).fill);
-    CHECK(timeline_svg({timeline}).find(look_of(first).fill) != std::string::npos);
+    const auto paint = [&](std::size_t kernel) { return Paint(kernels.at("paint").at(kernel).get<int>()); };
+    CHECK(paint(0) != paint(1));  // although the SVG has no kernel but the long one
+    CHECK(data.at("looks").at(static_cast<std::size_t>(paint(1))).at(0) == look_of(paint(1)).fill);
+    CHECK(timeline_svg({timeline}).find(look_of(paint(1)).fill) != std::string::npos);
 }
 
 TEST_CASE("Start/end ranges, several processes and GPUs have rows of their own") {

@@ -123,10 +123,10 @@ TEST_CASE("Names from strangers leave the figure well formed") {
 }
 
 TEST_CASE("Kernels beyond the palette share a colour, and the legend counts them or names the only one") {
-    const std::string many = picture_of_kernels(7), one = picture_of_kernels(5);
+    const std::string many = picture_of_kernels(9), one = picture_of_kernels(7);
     CHECK(many.find(">3 other kernels<") != many.npos);
     CHECK(many.find(look_of(Paint::other_kernels).fill) != many.npos);
-    CHECK(one.find(">kernel_4<") != one.npos);
+    CHECK(one.find(">kernel_6<") != one.npos);
     CHECK(one.find("other kernel") == one.npos);
 }
 

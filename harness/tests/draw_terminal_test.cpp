@@ -39,29 +39,30 @@ std::string times(int count, const std::string& glyph) {
 }  // namespace
 
 TEST_CASE("Each row shows what ran when") {
-    // Labels take 14 columns ("host to device"), a blank one: 50 cells are left, 0.2 ms each.
-    const std::string text = timeline_terminal(sample(), 65, false);
-    CHECK(line_of(text, "stream 13") == times(10, "→") + times(10, "█") + times(20, "·") + times(10, "←"));
-    CHECK(line_of(text, "stream 14") == times(10, "·") + times(20, "█") + times(20, "·"));
-    CHECK(line_of(text, "host to device") == times(10, "→") + times(40, "·"));
-    CHECK(line_of(text, "device to host") == times(40, "·") + times(10, "←"));
-    CHECK(line_of(text, "GPU idle") == times(10, "█"));
-    CHECK(line_of(text, "NVTX") == "├normalise" + times(39, "─") + "┤");
-    CHECK(line_of(text, "waits") == "╞cudaDeviceSynchronize" + times(2, "═") + "╡");
+    // Labels take 18 columns (" Stream 13 Kernels"), a blank one: 50 cells are left, 0.2 ms each.
+    const std::string text = timeline_terminal(sample(), 69, false);
+    CHECK(text.find("\nCPU, main thread\n CUDA API") != text.npos);
+    CHECK(text.find("\nCUDA HW\n Stream 13 Kernels") != text.npos);
+    CHECK(line_of(text, " Stream 13 Kernels") == times(10, "·") + times(10, "█") + times(30, "·"));
+    CHECK(line_of(text, " Stream 13 Memory") == times(10, "→") + times(30, "·") + times(10, "←"));
+    CHECK(line_of(text, " Stream 14 Kernels") == times(10, "·") + times(20, "█") + times(20, "·"));
+    CHECK(line_of(text, " GPU idle") == times(10, "█"));
+    CHECK(line_of(text, " NVTX") == "├normalise" + times(39, "─") + "┤");
+    CHECK(line_of(text, " CUDA API") == "╞cudaDeviceSynchronize" + times(2, "═") + "╡");
     CHECK(text.starts_with("sample: 10 ms\nrecorded · somewhere\n"));
     CHECK(text.find("▄ GPU idle 2 ms of 10 (20 %)") != text.npos);
     CHECK(timeline_terminal(timeline_of({}), 80, false).find("No GPU work") != text.npos);
 }
 
 TEST_CASE("A given scale sets the width, so that timelines can be compared") {
-    const std::string text = timeline_terminal(sample(), 65, false, 20 * kMs);
-    CHECK(line_of(text, "stream 13") == times(5, "→") + times(5, "█") + times(10, "·") + times(5, "←"));
+    const std::string text = timeline_terminal(sample(), 69, false, 20 * kMs);
+    CHECK(line_of(text, " Stream 13 Memory") == times(5, "→") + times(15, "·") + times(5, "←"));
     CHECK(text.find("20 ms") == text.npos);  // would not fit at the right edge
     CHECK(text.find("15 ms") != text.npos);
 }
 
 TEST_CASE("The axis has ticks where their labels begin") {
-    const std::vector<std::string> lines = split(timeline_terminal(sample(), 65, false), '\n');
+    const std::vector<std::string> lines = split(timeline_terminal(sample(), 69, false), '\n');
     std::size_t axis = 0;
     while (lines[axis].find("┴") == std::string::npos) ++axis;
     const std::u32string marks = decode_utf8(lines[axis]), labels = decode_utf8(lines[axis + 1]);
@@ -77,16 +78,17 @@ TEST_CASE("Kernels that fill part of a cell are lighter, and the shortest work i
     Trace half;
     for (int i = 0; i < 1000; ++i) add_kernel(half, "k", i * 100, i * 100 + 45, 7);
     const std::string text = timeline_terminal(timeline_of(half), 60, false);
-    CHECK(count_of(line_of(text, "stream 7"), "▒") > 45);
-    CHECK(count_of(line_of(text, "GPU idle"), "▅") > 45);
+    CHECK(count_of(line_of(text, " Stream 7"), "▒") > 35);
+    CHECK(count_of(line_of(text, " GPU idle"), "▅") > 35);
     Trace trace;
     add_kernel(trace, "k", 0, 10, 7);
     add_copy(trace, Direction::device_to_host, 5 * kMs, 5 * kMs + 10, 7);
     add_kernel(trace, "k", 10 * kMs - 10, 10 * kMs, 7);
-    const std::string row = line_of(timeline_terminal(timeline_of(trace), 65, false), "stream 7");
+    const std::string both = timeline_terminal(timeline_of(trace), 65, false);
+    const std::string row = line_of(both, " Stream 7 Kernels");
     CHECK(row.starts_with("░·"));
     CHECK(row.ends_with("·░"));
-    CHECK(count_of(row, "←") == 1);
+    CHECK(count_of(line_of(both, " Stream 7 Memory"), "←") == 1);
 }
 
 TEST_CASE("No line is wider than the terminal") {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "core/error.h"
 #include "tests/draw_traces.h"
 
@@ -32,6 +34,7 @@ Trace trace_with_range() {
     add_range(trace, "work", 100, 300);
     add_range(trace, "nested", 104, 200);
     add_range(trace, "later", 300, 420);
+    trace.gpus.push_back({0, "NVIDIA H200"});
     return trace;
 }
 
@@ -43,7 +46,7 @@ const TimelineRow* find_row(const Timeline& timeline, const std::string& name) {
 
 std::vector<std::string> names_of(const Timeline& timeline) {
     std::vector<std::string> names;
-    for (const TimelineRow& row : timeline.rows) names.push_back(row.name);
+    for (const TimelineRow& row : timeline.rows) names.push_back(row.group + ": " + row.name);
     return names;
 }
 
@@ -53,33 +56,38 @@ TEST_CASE("A range narrows the timeline to the work launched in it") {
     const Timeline timeline = timeline_of(trace_with_range(), {"title", "label", "work"});
     CHECK(timeline.begin_ns == 100);  // the range begins before its work
     CHECK(timeline.end_ns == 400);    // and its work ends after it
-    CHECK(names_of(timeline) == std::vector<std::string>{"NVTX main thread", "main thread waits", "stream 7",
-                                                         "stream 8", "copy engine host to device",
-                                                         "copy engine device to host"});
-    const TimelineRow* const stream = find_row(timeline, "stream 7");
-    REQUIRE(stream->boxes.size() == 2);
-    CHECK(stream->boxes[0].paint == Paint::to_device);
-    CHECK(stream->boxes[0].begin_ns == 120);
-    CHECK(stream->boxes[1].name == "inside");
-    CHECK(stream->boxes[1].end_ns == 200);
-    CHECK(find_row(timeline, "copy engine device to host")->boxes.empty());
-    const TimelineRow* const waits = find_row(timeline, "main thread waits");
-    REQUIRE(waits->boxes.size() == 1);
-    CHECK(waits->boxes[0].name == "cudaStreamSynchronize");
-    CHECK(waits->boxes[0].paint == Paint::wait);
+    CHECK(names_of(timeline) == std::vector<std::string>{"CPU, main thread: CUDA API",
+                                                         "CPU, main thread: NVTX",
+                                                         "CUDA HW (NVIDIA H200): Stream 7 Kernels",
+                                                         "CUDA HW (NVIDIA H200): Stream 7 Memory",
+                                                         "CUDA HW (NVIDIA H200): Stream 8 Kernels"});
+    const TimelineRow *const kernels = find_row(timeline, "Stream 7 Kernels"), *const memory = find_row(
+                                                                                   timeline,
+                                                                                   "Stream 7 Memory");
+    REQUIRE(memory->boxes.size() == 1);
+    CHECK(memory->boxes[0].paint == Paint::to_device);
+    CHECK(memory->boxes[0].begin_ns == 120);
+    REQUIRE(kernels->boxes.size() == 1);
+    CHECK(kernels->boxes[0].name == "inside");
+    CHECK(kernels->boxes[0].end_ns == 200);
+    const TimelineRow* const calls = find_row(timeline, "CUDA API");
+    REQUIRE(calls->boxes.size() == 4);
+    CHECK(calls->boxes[2].paint == Paint::call);
+    CHECK(calls->boxes[3].name == "cudaStreamSynchronize");
+    CHECK(calls->boxes[3].paint == Paint::wait);
 }
 
 TEST_CASE("Ranges have lanes of their own inside the chosen one, which may cross threads") {
     Trace trace = trace_with_range();
-    const TimelineRow nvtx = timeline_of(trace, {"", "", "work"}).rows.front();
+    const TimelineRow nvtx = timeline_of(trace, {"", "", "work"}).rows.at(1);
     REQUIRE(nvtx.boxes.size() == 2);
     CHECK(nvtx.lanes == 2);
     CHECK(nvtx.boxes[1].name == "nested");
     CHECK(nvtx.boxes[1].lane == 1);
     trace.ranges[0].crosses_threads = true;
     const Timeline timeline = timeline_of(trace, {"", "", "work"});
-    CHECK(find_row(timeline, "stream 7")->boxes.size() == 3);
-    CHECK(timeline.rows.front().name == "NVTX across threads");
+    CHECK(find_row(timeline, "Stream 7 Kernels")->boxes.size() == 2);
+    CHECK(names_of(timeline).front() == "Across threads: NVTX");
 }
 
 TEST_CASE("Idle is the time in which nothing runs, whoever launched it") {
@@ -96,10 +104,13 @@ TEST_CASE("Without a range everything is shown") {
     const Timeline timeline = timeline_of(trace_with_range());
     CHECK(timeline.begin_ns == 10);
     CHECK(timeline.end_ns == 420);
-    CHECK(names_of(timeline) ==
-          std::vector<std::string>{"NVTX main thread of 4711", "main thread of 4711 waits",
-                                   "stream 7 of 4711", "stream 8 of 4711", "stream 7 of 4712",
-                                   "copy engine host to device", "copy engine device to host"});
+    CHECK(names_of(timeline) == std::vector<std::string>{"CPU, main thread of 4711: CUDA API",
+                                                         "CPU, main thread of 4711: NVTX",
+                                                         "CPU, thread 4712 of 4711: CUDA API",
+                                                         "CUDA HW (NVIDIA H200): Stream 7 of 4711 Kernels",
+                                                         "CUDA HW (NVIDIA H200): Stream 7 of 4711 Memory",
+                                                         "CUDA HW (NVIDIA H200): Stream 8 of 4711 Kernels",
+                                                         "CUDA HW (NVIDIA H200): Stream 7 of 4712 Kernels"});
 }
 
 TEST_CASE("A range without work is shown alone, and an unknown one is an error that names those there are") {
@@ -112,43 +123,6 @@ TEST_CASE("A range without work is shown alone, and an unknown one is an error t
     CHECK(timeline_of({}).rows.empty());
     CHECK_THROWS_WITH_AS((void)timeline_of(trace_with_range(), {"", "", "wrok"}), doctest::Contains("work"),
                          Error);
-}
-
-TEST_CASE("Blocking copies wait; other calls are shown if those of a name take long together") {
-    Trace trace;
-    add_kernel(trace, "step", 0, 100 * kMs, 7);
-    for (int64_t i = 0; i < 40; ++i) {
-        const int64_t at = i * 2 * kMs;
-        add_copy(trace, Direction::device_to_host, at + 1000, at + 1100, 7).correlation = 5000 + i;
-        add_call(trace, "cudaMemcpy", at, at + 2000, 5000 + i);  // 0.08 % in all
-        add_call(trace, "cudaMemGetInfo", at + kMs, at + kMs + 1000, 6000 + i);
-        add_call(trace, "cudaLaunchKernel", at + kMs, at + 2 * kMs, 7000 + i);  // 40 % in all
-    }
-    const Timeline timeline = timeline_of(trace, {"many", "", std::nullopt});
-    const TimelineRow* const waits = find_row(timeline, "main thread waits");
-    REQUIRE(waits);
-    CHECK(waits->boxes.size() == 40);
-    for (const Box& box : waits->boxes) CHECK(box.name == "cudaMemcpy");
-    const TimelineRow* const calls = find_row(timeline, "main thread calls");
-    REQUIRE(calls);
-    CHECK(calls->boxes.size() == 40);
-    for (const Box& box : calls->boxes) CHECK(box.name == "cudaLaunchKernel");
-}
-
-TEST_CASE("A call that is long for one of two programs is shown for both") {
-    Trace brief, lasting, without;
-    for (Trace* trace : {&brief, &lasting}) {
-        add_kernel(*trace, "step", 0, trace == &brief ? 10 * kMs : 1000 * kMs, 7);
-        add_call(*trace, "cudaLaunchKernel", 0, kMs, 1);
-    }
-    add_kernel(without, "step", 0, 10 * kMs, 7);
-    CHECK(find_row(timeline_of(brief), "main thread calls"));
-    CHECK_FALSE(find_row(timeline_of(lasting), "main thread calls"));
-    const std::vector<Timeline> both = build_timelines({{&lasting, {}}, {&brief, {}}, {&without, {}}});
-    REQUIRE(both.size() == 3);
-    CHECK(find_row(both[0], "main thread calls"));
-    CHECK(find_row(both[1], "main thread calls"));
-    CHECK_FALSE(find_row(both[2], "main thread calls"));  // it makes no such call
 }
 
 TEST_CASE("Only calls in which the host really waits for the GPU are waits") {
@@ -188,8 +162,7 @@ TEST_CASE("Only calls in which the host really waits for the GPU are waits") {
         }
         add_call(trace, c.call, 100, 1100, 42);
         const Timeline timeline = timeline_of(trace);
-        CHECK((find_row(timeline, "main thread waits") != nullptr) == c.waits);
-        CHECK((find_row(timeline, "main thread calls") == nullptr) == c.waits);  // long, so it is shown
+        CHECK(find_row(timeline, "CUDA API")->boxes.at(0).paint == (c.waits ? Paint::wait : Paint::call));
     }
 }
 
@@ -209,11 +182,12 @@ TEST_CASE("A part of the picture holds what lies in it, cut at its edges") {
     CHECK(timeline.rows.front().boxes[0].begin_ns == 250);
     CHECK(timeline.rows.front().boxes[0].end_ns == 350);
     CHECK(timeline.rows.front().boxes[0].hover == "across 250 ns at 50 ns");  // all of it
-    const TimelineRow* const stream = find_row(timeline, "stream 7");
+    const TimelineRow* const stream = find_row(timeline, "Stream 7 Kernels");
     REQUIRE(stream->boxes.size() == 2);
     CHECK(stream->boxes[0].end_ns == 280);
     CHECK(stream->boxes[1].end_ns == 350);
-    CHECK(find_row(timeline, "stream 8")->boxes.empty());  // a stream that is silent here is seen to be
+    // A stream that is silent here is seen to be.
+    CHECK(find_row(timeline, "Stream 8 Kernels")->boxes.empty());
     options.to_ns = 10'000;
     CHECK(timeline_of(trace, options).end_ns == 480);
 }
@@ -234,42 +208,52 @@ TEST_CASE("With a range a part counts from its beginning; one without time, or b
                          doctest::Contains("nothing is left from"), Error);
 }
 
-TEST_CASE("The first paints go to the kernels that take most time, the same in all timelines of a picture") {
-    Trace trace;
-    add_kernel(trace, "short", 0, 10, 7);
-    add_kernel(trace, "long", 10, 40, 7);
-    add_kernel(trace, "often", 40, 60, 7);
-    add_kernel(trace, "often", 60, 80, 7);
-    const std::vector<Box> boxes = timeline_of(trace).rows[0].boxes;
-    CHECK(boxes[0].paint == Paint::kernel_3);
-    CHECK(boxes[1].paint == Paint::kernel_2);
-    CHECK(boxes[2].paint == Paint::kernel_1);
-    CHECK(boxes[3].paint == Paint::kernel_1);
-    Trace other;
-    add_kernel(other, "short", 0, 1000, 7);
-    const std::vector<Timeline> both = build_timelines({{&trace, {}}, {&other, {}}});
-    CHECK(both[0].rows[0].boxes[0].paint == Paint::kernel_1);
-    CHECK(both[1].rows[0].boxes[0].paint == Paint::kernel_1);
+TEST_CASE("A kernel's paint follows from its name, and no two share one while another is free") {
+    Trace all, part;
+    for (int i = 0; i < 6; ++i) add_kernel(all, "kernel_" + std::to_string(i), 10 * i, 10 * i + 9, 7);
+    add_range(all, "late", 50, 59);
+    const std::vector<Box> boxes = timeline_of(all).rows[1].boxes;
+    std::set<Paint> paints;
+    for (const Box& box : boxes) paints.insert(box.paint);
+    CHECK(paints.size() == 6);
+    CHECK(paints.count(Paint::other_kernels) == 0);
+    // The same in a part of the capture, and beside a program that is not drawn.
+    TimelineOptions options;
+    options.from_ns = 45;
+    CHECK(timeline_of(all, options).rows[1].boxes.back().paint == boxes.back().paint);
+    add_kernel(part, "kernel_5", 0, 1000, 7);
+    const std::vector<Timeline> beside = build_timelines({{&part, {}}}, {&all});
+    CHECK(beside.size() == 1);
+    CHECK(beside[0].rows[0].boxes[0].paint == boxes.back().paint);
+    CHECK(build_timelines({{&part, {}}, {&all, {}}})[0].rows[0].boxes[0].paint == boxes.back().paint);
 }
 
-TEST_CASE("Copies say what they moved and how fast; sets and copies on the device have no engine row") {
+TEST_CASE("Where kernels outnumber paints, those with most time in the picture have them") {
+    Trace trace;
+    for (int i = 0; i < 12; ++i)
+        add_kernel(trace, "kernel_" + std::to_string(i), 100 * i, 100 * i + 20 - i, 7);
+    const Timeline whole = timeline_of(trace);
+    for (const Box& box : whole.rows[0].boxes)
+        CHECK((box.paint == Paint::other_kernels) == (box.begin_ns >= 600));
+    TimelineOptions options;
+    options.from_ns = 1000;
+    for (const Box& box : timeline_of(trace, options).rows[0].boxes) CHECK(box.paint != Paint::other_kernels);
+    CHECK(whole.kernel_paints.size() == 12);
+}
+
+TEST_CASE("Copies say what they moved and how fast") {
     Trace trace;
     add_copy(trace, Direction::host_to_device, 5 * kMs, 7 * kMs, 13);
     add_copy(trace, Direction::set, 8 * kMs, 9 * kMs, 13);
     add_copy(trace, Direction::device_to_device, 9 * kMs, 10 * kMs, 13);
     const Timeline timeline = timeline_of(trace);
-    REQUIRE(timeline.rows.size() == 3);
-    CHECK(timeline.rows[0].boxes.size() == 3);
+    REQUIRE(timeline.rows.size() == 1);
+    REQUIRE(timeline.rows[0].boxes.size() == 3);
     CHECK(timeline.rows[0].boxes[0].name == "100 MB");
     CHECK(timeline.rows[0].boxes[0].hover ==
           "copy host to device (pinned to device) 100 MB, stream 13: 2 ms at 0 ns, 50 GB/s");
     CHECK(timeline.rows[0].boxes[1].paint == Paint::memory_set);
     CHECK(timeline.rows[0].boxes[2].paint == Paint::other_copy);
-    CHECK(timeline.rows[1].boxes.size() == 1);
-    CHECK(timeline.rows[2].boxes.empty());
-
-    trace.copies.erase(trace.copies.begin());
-    CHECK(timeline_of(trace).rows.size() == 1);
 }
 
 TEST_CASE("A picture of very many streams ends with how many more there are") {
@@ -296,10 +280,12 @@ TEST_CASE("Streams of several GPUs are told apart, and threads are named by the 
     Trace trace;
     add_kernel(trace, "k", 0, 10, 7);
     add_kernel(trace, "k", 0, 10, 7).device = 1;
-    CHECK(names_of(timeline_of(trace)) == std::vector<std::string>{"GPU 0 stream 7", "GPU 1 stream 7"});
+    CHECK(names_of(timeline_of(trace)) ==
+          std::vector<std::string>{"CUDA HW (GPU 0): Stream 7 Kernels", "CUDA HW (GPU 1): Stream 7 Kernels"});
     Trace packed;
     constexpr int64_t kPacked = (int64_t{9} << 48) | (int64_t{674} << 24);
     packed.ranges.push_back({0, 10, kPacked, kPacked | 674, false, "main", ""});
     packed.ranges.push_back({0, 10, kPacked, kPacked | 680, false, "worker", ""});
-    CHECK(names_of(timeline_of(packed)) == std::vector<std::string>{"NVTX main thread", "NVTX thread 680"});
+    CHECK(names_of(timeline_of(packed)) ==
+          std::vector<std::string>{"CPU, main thread: NVTX", "CPU, thread 680: NVTX"});
 }

@@ -134,7 +134,7 @@ run_recorded() {
     topic='run, recorded'
     local text name
     expect 0 run ch05 --recorded
-    for text in 'recorded · NVIDIA H200' 'streams that carry kernels' 'stream 13' 'GPU idle' \
+    for text in 'recorded · NVIDIA H200' 'streams that carry kernels' 'Stream 13' 'GPU idle' \
         'next     ch05_streams/README.md'; do prints "$text"; done
     prints_no '✗'
     check 'the picture is whole' contains "$(tail -n 1 build/figures/ch05_streams.svg)" '</svg>'
@@ -207,7 +207,7 @@ timeline() {
     topic='timeline'
     local name new=$temporary/new
     expect 0 timeline "$recorded/fixed.sqlite"
-    prints 'stream 16'
+    prints 'Stream 16'
     mkdir "$new"
     expect 0 timeline "$recorded/fixed.sqlite" --range normalise --svg "$new/a.svg" --chrome "$new/a.json"
     check 'the SVG is whole' contains "$(tail -n 1 "$new/a.svg")" '</svg>'

@@ -72,8 +72,8 @@ def look_at(page):
     check("rows as in Nsight Systems", rows[1:] == [
         "GPU Metrics", "SMs Active", "CUDA HW (a GPU that does not exist)", "Stream 13 Kernels", "Stream 14 Memory",
         "NVTX", "GPU idle", "CPU, main thread", "NVTX", "CUDA API"], rows)
-    kernel = "0,114,178"
-    check("the first kernel has the first colour", page.colour("Stream 13 Kernels", 56_000) == kernel,
+    kernel = "89,38,191"
+    check("a kernel has the colour that follows from its name", page.colour("Stream 13 Kernels", 56_000) == kernel,
           page.colour("Stream 13 Kernels", 56_000))
     check("a curve is drawn", page.colour("SMs Active", 20_000) != page.colour("SMs Active", 90_000))
     page.mouse("mouseMoved", *page.place("SMs Active", 20_000))

@@ -5,7 +5,7 @@
   const element = (id) => document.getElementById(id);
   const data = JSON.parse(element("data").textContent);
   const looks = data.looks.map(([fill, ink, height, meaning]) => ({ fill, ink, height, meaning }));
-  const kernelPaints = 5, idlePaint = looks.length - 1;
+  const kernelPaints = 7, idlePaint = looks.length - 1;
 
   // ---- The rows -----------------------------------------------------------------------------------------------------
 
