@@ -185,9 +185,9 @@ class Rows {
         page_.text(kPageMargin, top_px + 12, kNoteFont, kNote, fit_px(name, kNoteFont, kLabelPx + kIndentPx));
     }
 
-    void draw_label(double middle_px, const std::string& name) {
-        page_.text(kPageMargin + kIndentPx, middle_px + 4, kNoteFont, kInk,
-                   fit_px(name, kNoteFont, kLabelPx));
+    void draw_label(double middle_px, const std::string& name, double indent_px = kIndentPx) {
+        page_.text(kPageMargin + indent_px, middle_px + 4, kNoteFont, kInk,
+                   fit_px(name, kNoteFont, kLabelPx + kIndentPx - indent_px));
     }
 
     /// The names of boxes that are wide enough for them.
@@ -308,7 +308,8 @@ class Rows {
     /// share.
     void draw_idle(double top_px) {
         const std::string words = idle_words(timeline_);
-        draw_label(top_px + kIdlePx / 2, text_px(words, kNoteFont) <= kLabelPx ? words : words.substr(4));
+        const bool fits = text_px(words, kNoteFont) <= kLabelPx + kIndentPx;
+        draw_label(top_px + kIdlePx / 2, fits ? words : words.substr(4), 0);
         std::vector<Box> gaps;
         for (const Interval& gap : timeline_.idle)
             gaps.push_back({gap.begin, gap.end, Paint::idle, 0, "GPU idle",

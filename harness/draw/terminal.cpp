@@ -187,7 +187,7 @@ class Page {
             if (begins_group(timeline_, row)) plain(row.group);
             print_row(row);
         }
-        line(kIdleName, idle_cells(timeline_.idle, scale_));
+        line(kIdleName, idle_cells(timeline_.idle, scale_), "");
         if (!timeline_.curves.empty()) plain(kMetrics);
         for (const Curve& curve : timeline_.curves) line(label_of(curve), curve_cells(curve, scale_));
         print_axis();
@@ -201,8 +201,8 @@ class Page {
             text_ += shorten_middle(line, columns_) + "\n";
     }
 
-    void line(const std::string& label, const Cells& cells) {
-        std::string drawn = shorten(" " + label, label_columns_);
+    void line(const std::string& label, const Cells& cells, const char* indent = " ") {
+        std::string drawn = shorten(indent + label, label_columns_);
         drawn.append(label_columns_ - display_width(drawn), ' ');
         if (columns_ > label_columns_ + 1) drawn += " " + to_text(cells, colour_);
         text_ += drawn.erase(drawn.find_last_not_of(' ') + 1) + "\n";

@@ -190,8 +190,8 @@ void add_cpu_rows(Timeline& timeline, const View& view) {
                                   view.of_process(process);
         add_row(timeline, {group, "Thread state", 1, std::move(boxes.states)}, true);
         add_row(timeline, {group, "OS runtime libraries", 1, std::move(boxes.os_calls)}, true);
-        add_row(timeline, {group, "CUDA API", 1, std::move(boxes.api_calls)}, true);
         add_row(timeline, {group, "NVTX", 1, std::move(boxes.ranges)}, true);
+        add_row(timeline, {group, "CUDA API", 1, std::move(boxes.api_calls)}, true);
     }
 }
 
@@ -320,8 +320,8 @@ std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, 
         timeline.idle = idle_time(view);
         timeline.trace = &view.all;
         timeline.options = view.options;
-        add_cpu_rows(timeline, view);
         add_gpu_rows(timeline, view);
+        add_cpu_rows(timeline, view);
         add_curves(timeline, view);
         constexpr std::size_t kMostRows = 200;
         if (const std::size_t rows = timeline.rows.size(); rows > kMostRows) {

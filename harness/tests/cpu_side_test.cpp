@@ -182,13 +182,13 @@ TEST_CASE("timeline: a row for each thread of the program, its OS calls, and cur
     const Timeline timeline = build_timeline(made.capture.trace(), {});
     std::vector<std::string> rows;
     for (const TimelineRow& row : timeline.rows) rows.push_back(row.group + ": " + row.name);
-    CHECK(rows == std::vector<std::string>{
-                      "CPU, main thread: Thread state", "CPU, main thread: OS runtime libraries",
-                      "CPU, main thread: CUDA API", "CPU, main thread: NVTX", "CPU, thread 2: Thread state",
-                      "CPU, thread 2: OS runtime libraries", "CUDA HW: Stream 7 Kernels"});
-    REQUIRE(timeline.rows[0].boxes.size() == 3);
-    CHECK(timeline.rows[0].boxes[1].paint == Paint::blocked);
-    CHECK(timeline.rows[0].boxes[1].hover == "blocked 160 ns at 130 ns");
+    CHECK(rows == std::vector<std::string>{"CUDA HW: Stream 7 Kernels", "CPU, main thread: Thread state",
+                                           "CPU, main thread: OS runtime libraries", "CPU, main thread: NVTX",
+                                           "CPU, main thread: CUDA API", "CPU, thread 2: Thread state",
+                                           "CPU, thread 2: OS runtime libraries"});
+    REQUIRE(timeline.rows[1].boxes.size() == 3);
+    CHECK(timeline.rows[1].boxes[1].paint == Paint::blocked);
+    CHECK(timeline.rows[1].boxes[1].hover == "blocked 160 ns at 130 ns");
     REQUIRE(timeline.curves.size() == 1);
     CHECK(label_of(timeline.curves[0]) == "SMs Active %");
     CHECK(timeline.curves[0].points.size() == 4);

@@ -56,11 +56,11 @@ TEST_CASE("A range narrows the timeline to the work launched in it") {
     const Timeline timeline = timeline_of(trace_with_range(), {"title", "label", "work"});
     CHECK(timeline.begin_ns == 100);  // the range begins before its work
     CHECK(timeline.end_ns == 400);    // and its work ends after it
-    CHECK(names_of(timeline) == std::vector<std::string>{"CPU, main thread: CUDA API",
-                                                         "CPU, main thread: NVTX",
-                                                         "CUDA HW (NVIDIA H200): Stream 7 Kernels",
+    CHECK(names_of(timeline) == std::vector<std::string>{"CUDA HW (NVIDIA H200): Stream 7 Kernels",
                                                          "CUDA HW (NVIDIA H200): Stream 7 Memory",
-                                                         "CUDA HW (NVIDIA H200): Stream 8 Kernels"});
+                                                         "CUDA HW (NVIDIA H200): Stream 8 Kernels",
+                                                         "CPU, main thread: NVTX",
+                                                         "CPU, main thread: CUDA API"});
     const TimelineRow *const kernels = find_row(timeline, "Stream 7 Kernels"), *const memory = find_row(
                                                                                    timeline,
                                                                                    "Stream 7 Memory");
@@ -79,7 +79,8 @@ TEST_CASE("A range narrows the timeline to the work launched in it") {
 
 TEST_CASE("Ranges have lanes of their own inside the chosen one, which may cross threads") {
     Trace trace = trace_with_range();
-    const TimelineRow nvtx = timeline_of(trace, {"", "", "work"}).rows.at(1);
+    const Timeline whole = timeline_of(trace, {"", "", "work"});
+    const TimelineRow& nvtx = *find_row(whole, "NVTX");
     REQUIRE(nvtx.boxes.size() == 2);
     CHECK(nvtx.lanes == 2);
     CHECK(nvtx.boxes[1].name == "nested");
@@ -87,7 +88,7 @@ TEST_CASE("Ranges have lanes of their own inside the chosen one, which may cross
     trace.ranges[0].crosses_threads = true;
     const Timeline timeline = timeline_of(trace, {"", "", "work"});
     CHECK(find_row(timeline, "Stream 7 Kernels")->boxes.size() == 2);
-    CHECK(names_of(timeline).front() == "Across threads: NVTX");
+    CHECK(names_of(timeline).at(3) == "Across threads: NVTX");
 }
 
 TEST_CASE("Idle is the time in which nothing runs, whoever launched it") {
@@ -104,13 +105,13 @@ TEST_CASE("Without a range everything is shown") {
     const Timeline timeline = timeline_of(trace_with_range());
     CHECK(timeline.begin_ns == 10);
     CHECK(timeline.end_ns == 420);
-    CHECK(names_of(timeline) == std::vector<std::string>{"CPU, main thread of 4711: CUDA API",
-                                                         "CPU, main thread of 4711: NVTX",
-                                                         "CPU, thread 4712 of 4711: CUDA API",
-                                                         "CUDA HW (NVIDIA H200): Stream 7 of 4711 Kernels",
+    CHECK(names_of(timeline) == std::vector<std::string>{"CUDA HW (NVIDIA H200): Stream 7 of 4711 Kernels",
                                                          "CUDA HW (NVIDIA H200): Stream 7 of 4711 Memory",
                                                          "CUDA HW (NVIDIA H200): Stream 8 of 4711 Kernels",
-                                                         "CUDA HW (NVIDIA H200): Stream 7 of 4712 Kernels"});
+                                                         "CUDA HW (NVIDIA H200): Stream 7 of 4712 Kernels",
+                                                         "CPU, main thread of 4711: NVTX",
+                                                         "CPU, main thread of 4711: CUDA API",
+                                                         "CPU, thread 4712 of 4711: CUDA API"});
 }
 
 TEST_CASE("A range without work is shown alone, and an unknown one is an error that names those there are") {
@@ -178,10 +179,11 @@ TEST_CASE("A part of the picture holds what lies in it, cut at its edges") {
     CHECK(timeline.begin_ns == 250);  // 150 after the first kernel
     CHECK(timeline.end_ns == 350);
     CHECK(timeline.idle == Intervals{{280, 300}});
-    CHECK(timeline.rows.front().boxes.size() == 1);
-    CHECK(timeline.rows.front().boxes[0].begin_ns == 250);
-    CHECK(timeline.rows.front().boxes[0].end_ns == 350);
-    CHECK(timeline.rows.front().boxes[0].hover == "across 250 ns at 50 ns");  // all of it
+    const TimelineRow& nvtx = *find_row(timeline, "NVTX");
+    REQUIRE(nvtx.boxes.size() == 1);
+    CHECK(nvtx.boxes[0].begin_ns == 250);
+    CHECK(nvtx.boxes[0].end_ns == 350);
+    CHECK(nvtx.boxes[0].hover == "across 250 ns at 50 ns");  // all of it
     const TimelineRow* const stream = find_row(timeline, "Stream 7 Kernels");
     REQUIRE(stream->boxes.size() == 2);
     CHECK(stream->boxes[0].end_ns == 280);
@@ -212,7 +214,7 @@ TEST_CASE("A kernel's paint follows from its name, and no two share one while an
     Trace all, part;
     for (int i = 0; i < 6; ++i) add_kernel(all, "kernel_" + std::to_string(i), 10 * i, 10 * i + 9, 7);
     add_range(all, "late", 50, 59);
-    const std::vector<Box> boxes = timeline_of(all).rows[1].boxes;
+    const std::vector<Box> boxes = timeline_of(all).rows[0].boxes;
     std::set<Paint> paints;
     for (const Box& box : boxes) paints.insert(box.paint);
     CHECK(paints.size() == 6);
@@ -220,7 +222,7 @@ TEST_CASE("A kernel's paint follows from its name, and no two share one while an
     // The same in a part of the capture, and beside a program that is not drawn.
     TimelineOptions options;
     options.from_ns = 45;
-    CHECK(timeline_of(all, options).rows[1].boxes.back().paint == boxes.back().paint);
+    CHECK(timeline_of(all, options).rows[0].boxes.back().paint == boxes.back().paint);
     add_kernel(part, "kernel_5", 0, 1000, 7);
     const std::vector<Timeline> beside = build_timelines({{&part, {}}}, {&all});
     CHECK(beside.size() == 1);
