@@ -42,24 +42,12 @@ std::vector<Case> read_exercises(const fs::path& root, const std::string& chapte
     return exercises;
 }
 
-Question read_question(TomlReader& toml, const Chapter& chapter) {
-    Question question;
-    question.where = toml.where();
-    question.id = toml.text("id");
-    question.asks = toml.text("asks");
-    question.look = toml.text("look");
-    question.about = toml.text_or("case", "");
-    if (!question.about.empty() && !chapter.exercise(question.about) && !chapter.single(question.about))
-        toml.fail(fmt::format("there is no case '{}'", question.about), "case");
-    const Case& about = chapter.case_of(question);
-    if (about.programs.size() > 1) question.side = read_side(toml, about);
-    question.recording = toml.text_or("recording", "");
-    question.query = read_query(toml, about, question.recording);
-    question.unit = toml.text_or("unit", "");
-    question.tolerance = toml.number_or("tolerance", 0);
-    question.choices = toml.texts_or_none("choices");
-    toml.expect_all_read();
-    return question;
+/// A question of the quiz: about the pair unless it names another case.
+Question read_quiz_question(TomlReader& toml, const Chapter& chapter) {
+    const std::string about = toml.text_or("case", "");
+    const Case* const found = chapter.exercise(about) ? chapter.exercise(about) : chapter.single(about);
+    if (!about.empty() && !found) toml.fail(fmt::format("there is no case '{}'", about), "case");
+    return read_question(toml, found ? *found : chapter.pair, false);
 }
 
 }  // namespace
@@ -126,7 +114,7 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
         chapter.singles.push_back(read_case(root, folder, each));
     chapter.exercises = read_exercises(root, folder);
     for (TomlReader& block : toml.tables("quiz")) {
-        Question question = read_question(block, chapter);
+        Question question = read_quiz_question(block, chapter);
         for (const Question& other : chapter.quiz)
             if (other.id == question.id)
                 block.fail(fmt::format("a second question is called '{}'", question.id), "id");

@@ -66,6 +66,7 @@ std::string next_exercise(const Chapter& chapter, const Case& exercise) {
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.id);
     if (done.passed) return next_exercise(chapter, exercise);
+    if (done.repaired) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise.name);
     return fmt::format("./lab {} {}/{}", done.started || done.checks > 0 ? "check" : "start",
                        chapter.short_id, exercise.name);
 }
@@ -74,8 +75,14 @@ Progress progress_of(const Course& course) {
     return Progress(course.root() / "work" / "progress.txt");
 }
 
+bool is_diagnosed(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    return std::all_of(exercise.diagnosis.begin(), exercise.diagnosis.end(), [&](const Question& q) {
+        return progress.last_answer(question_subject(chapter, q)) == Step::right;
+    });
+}
+
 std::string question_subject(const Chapter& chapter, const Question& question) {
-    return chapter.id + ":" + question.id;
+    return (question.is_diagnosis ? chapter.id + "/" + question.about : chapter.id) + ":" + question.id;
 }
 
 }  // namespace lab

@@ -46,7 +46,11 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 /// work/progress.txt
 [[nodiscard]] Progress progress_of(const Course& course);
 
-/// What a question is called in progress.txt: "ch05_streams:kernels_at_once".
+/// Is every question of the exercise's diagnosis answered right? So if there is none.
+[[nodiscard]] bool is_diagnosed(const Progress& progress, const Chapter& chapter, const Case& exercise);
+
+/// What a question is called in progress.txt: "ch05_streams:kernels_at_once", and one of a diagnosis
+/// "ch05_streams/priority:which_stream".
 [[nodiscard]] std::string question_subject(const Chapter& chapter, const Question& question);
 
 }  // namespace lab

@@ -30,6 +30,20 @@ struct Graded {
     std::string label = {};  ///< where the evidence that decided is from
 };
 
+/// What is asked: a chapter's quiz, or the diagnosis of an exercise.
+struct Questionnaire {
+    const Chapter& chapter;
+    const Case* exercise;  ///< null for the quiz
+
+    [[nodiscard]] const std::vector<Question>& questions() const {
+        return exercise ? exercise->diagnosis : chapter.quiz;
+    }
+    [[nodiscard]] std::string command() const {
+        return exercise ? fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise->name)
+                        : "./lab quiz " + chapter.short_id;
+    }
+};
+
 /// `label`: where its evidence is from, unless that stands above the question before.
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
                     const std::string& label) {
@@ -64,9 +78,12 @@ void print_result(const Course& course, const Question& question, const QuizEvid
     } else if (!question.choices.empty()) {
         fmt::print("   {}\n", green("right"));
     } else {
-        const double value = right_answer(question, evidence.evidence);
-        const Measured measured{value, "", true};
-        fmt::print("   {}: {} in {}\n", green("right"), measured.text_in(unit_of(question, value)),
+        std::string words = right_words(question, evidence.evidence);
+        if (!question.wants_text) {
+            const double value = right_answer(question, evidence.evidence);
+            words = Measured{value, "", true}.text_in(unit_of(question, value));
+        }
+        fmt::print("   {}: {} in {}\n", green("right"), words,
                    evidence.live ? "your live run" : "this recording");
     }
 }
@@ -75,7 +92,8 @@ using Answers = std::map<std::string, std::string>;  ///< by the question's id
 
 /// Reads lines of "id = answer". Empty lines, # comments and questions without an answer are passed over.
 /// What cannot be read is added to `faults`, with its line.
-Answers read_answers(const std::string& path, const Chapter& chapter, std::vector<std::string>& faults) {
+Answers read_answers(const std::string& path, const std::vector<Question>& questions,
+                     std::vector<std::string>& faults) {
     const bool from_input = path == "-";
     std::string text =
         from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
@@ -87,15 +105,15 @@ Answers read_answers(const std::string& path, const Chapter& chapter, std::vecto
         if (line.empty()) continue;
         const std::size_t equals = line.find('=');
         const std::string id = trim(line.substr(0, equals));
-        const auto question = std::find_if(chapter.quiz.begin(), chapter.quiz.end(),
-                                           [&](const Question& q) { return q.id == id; });
+        const auto question =
+            std::find_if(questions.begin(), questions.end(), [&](const Question& q) { return q.id == id; });
         try {
             if (equals == std::string::npos) throw Error("a line is 'question = answer'");
-            if (question == chapter.quiz.end())
+            if (question == questions.end())
                 throw Error(fmt::format("there is no question '{}'", printable(id)));
             const std::string answer = trim(line.substr(equals + 1));
             if (answer.empty()) continue;
-            (void)parse_answer(*question, answer);
+            if (!question->wants_text) (void)parse_answer(*question, answer);
             answers[id] = answer;
         } catch (const Error& problem) {
             faults.push_back(
@@ -109,7 +127,8 @@ Answers read_answers(const std::string& path, const Chapter& chapter, std::vecto
 std::optional<std::string> ask_line(const Question& question) {
     const std::string unit =
         question.unit.empty() || question.unit == "share" ? "" : " (" + question.unit + ")";
-    fmt::print("   {}{}: ", question.choices.empty() ? "number" : "letter", unit);
+    const char* const kind = question.wants_text ? "name" : question.choices.empty() ? "number" : "letter";
+    fmt::print("   {}{}: ", kind, unit);
     std::fflush(stdout);
     std::string line;
     const bool ended = !std::getline(std::cin, line);
@@ -119,8 +138,7 @@ std::optional<std::string> ask_line(const Question& question) {
 }
 
 Result grade(const Question& question, const QuizEvidence& evidence, const std::string& text) {
-    const double right = right_answer(question, evidence.evidence);
-    return is_right(question, parse_answer(question, text), right) ? Result::right : Result::wrong;
+    return is_right(question, evidence.evidence, text) ? Result::right : Result::wrong;
 }
 
 using Note = std::function<void(Result)>;
@@ -174,17 +192,18 @@ void print_how_to_answer(std::size_t questions, std::ptrdiff_t right_already) {
 }
 
 struct QuizOptions {
-    std::string chapter, answers;
+    std::string of, answers;  ///< a chapter, or an exercise to be diagnosed
     bool json = false, all = false;
 };
 
 /// Asks on a terminal, grades `answers` if there are some, else lists the questions.
-std::vector<Graded> go_through(const Course& course, const Chapter& chapter, const Answers* answers,
+std::vector<Graded> go_through(const Course& course, const Questionnaire& asked, const Answers* answers,
                                const QuizOptions& options) {
+    const Chapter& chapter = asked.chapter;
     const Progress progress = progress_of(course);
     const bool asking = !answers && !options.json && is_interactive();
     std::vector<Graded> all;
-    for (const Question& q : chapter.quiz)
+    for (const Question& q : asked.questions())
         all.push_back({&q, asking ? last_result(progress, chapter, q) : Result::unanswered});
     const auto is_done = [&](const Graded& g) { return !options.all && g.result == Result::right; };
     if (asking) print_how_to_answer(all.size(), std::count_if(all.begin(), all.end(), is_done));
@@ -222,8 +241,9 @@ std::ptrdiff_t count(const std::vector<Graded>& all, Result result) {
     return std::count_if(all.begin(), all.end(), [&](const Graded& g) { return g.result == result; });
 }
 
-nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>& graded) {
-    nlohmann::ordered_json all{{"chapter", chapter.id}};
+nlohmann::ordered_json to_json(const Questionnaire& asked, const std::vector<Graded>& graded) {
+    nlohmann::ordered_json all{{"chapter", asked.chapter.id}};
+    if (asked.exercise) all["exercise"] = asked.exercise->name;
     for (std::size_t i = 0; i < kResultNames.size(); ++i)
         all[kResultNames[i]] = count(graded, static_cast<Result>(i));
     all["questions"] = nlohmann::ordered_json::array();
@@ -239,9 +259,11 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>
 }
 
 /// The command to go on with. `open`: some answers are wrong or missing.
-std::string next_after_quiz(const Course& course, const Chapter& chapter, bool open) {
-    if (open) return fmt::format("./lab quiz {} asks those that are not right yet", chapter.short_id);
+std::string next_step_after(const Course& course, const Questionnaire& asked, bool open) {
+    if (open) return asked.command() + " asks those that are not right yet";
+    const Chapter& chapter = asked.chapter;
     const Progress progress = progress_of(course);
+    if (asked.exercise) return next_step(progress, chapter, *asked.exercise);
     for (const Case& e : chapter.exercises)
         if (const Done done = progress.exercise(e.id); !done.passed && !done.ungraded)
             return next_step(progress, chapter, e);
@@ -251,7 +273,7 @@ std::string next_after_quiz(const Course& course, const Chapter& chapter, bool o
 }
 
 /// Prints how many answers came to which result, and what to do next.
-void print_end(const Course& course, const Chapter& chapter, const std::string& answers_file,
+void print_end(const Course& course, const Questionnaire& asked, const std::string& answers_file,
                const std::vector<Graded>& graded) {
     const auto not_here = count(graded, Result::not_here), wrong = count(graded, Result::wrong),
                open = count(graded, Result::unanswered);
@@ -259,54 +281,75 @@ void print_end(const Course& course, const Chapter& chapter, const std::string& 
         fmt::print("\n{}\n",
                    paragraph(fmt::format("{} of {} questions are about runs that nobody has recorded "
                                          "yet; ./lab run {} makes them on a machine with a GPU",
-                                         not_here, graded.size(), chapter.short_id)));
+                                         not_here, graded.size(), asked.chapter.short_id)));
     if (not_here == std::ssize(graded)) return;
     if (answers_file.empty() && !is_interactive()) {
         fmt::print(
-            "\nThe questions are only listed, since this is no terminal. To answer: ./lab quiz {} in a "
+            "\nThe questions are only listed, since this is no terminal. To answer: {} in a "
             "terminal, or --answers FILE (- is standard input) with lines 'question = answer', for "
             "example '{} = ...'\n",
-            chapter.short_id, chapter.quiz[0].id);
+            asked.command(), asked.questions()[0].id);
         return;
     }
     fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
-               open, next_after_quiz(course, chapter, wrong + open > 0));
+               open, next_step_after(course, asked, wrong + open > 0));
 }
 
-int quiz(const QuizOptions& options) {
+/// An answer that was repaired before its diagnosis was complete has passed now.
+void note_passed(const Course& course, const Questionnaire& asked) {
+    const Progress progress = progress_of(course);
+    if (progress.exercise(asked.exercise->id).repaired &&
+        is_diagnosed(progress, asked.chapter, *asked.exercise))
+        progress.add(Step::passed, asked.exercise->id);
+}
+
+int ask(const QuizOptions& options, bool is_diagnosis) {
     const Course course = Course::find();
-    const Chapter chapter = course.choose(options.chapter).chapter;
-    if (chapter.quiz.empty()) throw Error(fmt::format("{} has no quiz", chapter.short_id));
+    const Course::Chosen chosen = course.choose(options.of);
+    const Questionnaire asked{chosen.chapter, is_diagnosis ? chosen.part : nullptr};
+    if (is_diagnosis && (!asked.exercise || asked.exercise->diagnosis.empty()))
+        throw Error(fmt::format("{} asks for no diagnosis", options.of));
+    if (asked.questions().empty()) throw Error(fmt::format("{} has no quiz", chosen.chapter.short_id));
     std::optional<Answers> answers;
     std::vector<std::string> faults;
-    if (!options.answers.empty()) answers = read_answers(options.answers, chapter, faults);
-    const std::vector<Graded> graded = go_through(course, chapter, answers ? &*answers : nullptr, options);
+    if (!options.answers.empty()) answers = read_answers(options.answers, asked.questions(), faults);
+    const std::vector<Graded> graded = go_through(course, asked, answers ? &*answers : nullptr, options);
+    if (is_diagnosis) note_passed(course, asked);
     if (options.json)
-        print_json(to_json(chapter, graded));
+        print_json(to_json(asked, graded));
     else
-        print_end(course, chapter, options.answers, graded);
+        print_end(course, asked, options.answers, graded);
     if (!faults.empty()) throw Error("not graded:\n" + join(faults, "\n"));
     if (count(graded, Result::wrong) + count(graded, Result::unanswered) > 0) return kFindingFailed;
     return count(graded, Result::not_here) > 0 ? kNothingCouldRun : kFine;
 }
 
-}  // namespace
-
-void add_quiz(Session& session) {
+void add_questions(Session& session, bool is_diagnosis, const char* name, const char* what) {
     const auto options = std::make_shared<QuizOptions>();
     Subcommand command(
-        session, "quiz", "questions on what the tools saw, graded by query",
-        "On a terminal an empty line passes a question, and q or Ctrl-D ends the quiz. A file of answers has "
-        "lines 'question = answer': a number with or without its unit, a share as 0.5 or 50%, a choice by "
-        "its letter; # begins a comment.\n"
+        session, name, what,
+        "On a terminal an empty line passes a question, and q or Ctrl-D ends. A file of answers has lines "
+        "'question = answer': a number with or without its unit, a share as 0.5 or 50%, a choice by its "
+        "letter, a name; # begins a comment.\n"
         "Exit codes: 1 an answer is wrong or a question open, 77 only questions without a recorded run are "
         "left.",
-        [options] { return quiz(*options); });
-    command.argument("CHAPTER", options->chapter, "a chapter (ch05)");
+        [options, is_diagnosis] { return ask(*options, is_diagnosis); });
+    command.argument(is_diagnosis ? "EXERCISE" : "CHAPTER", options->of,
+                     is_diagnosis ? kExerciseText : "a chapter (ch05)");
     command.option("--answers", "FILE", options->answers,
                    "grades the answers in this file, or with - those on standard input");
     command.flag("--all", options->all, "asks also what you have answered right already");
     command.flag("--json", options->json, "prints the questions and results as JSON");
+}
+
+}  // namespace
+
+void add_quiz(Session& session) {
+    add_questions(session, false, "quiz", "questions on what the tools saw, graded by query");
+}
+
+void add_diagnose(Session& session) {
+    add_questions(session, true, "diagnose", "what is wrong in an exercise: its questions, graded by query");
 }
 
 }  // namespace lab
