@@ -1,6 +1,7 @@
 #include "core/table.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/text.h"
 
@@ -9,22 +10,29 @@ namespace lab {
 namespace {
 
 /// A cell in lines of at most `width` columns, each with the spaces that the cell begins with. A longer word
-/// is broken, unless it is our own colour.
-std::vector<std::string> lines_of(const std::string& cell, std::size_t width, bool break_words) {
-    if (display_width(cell) <= width) return {cell};
+/// has a line of its own.
+std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
+    if (display_width(cell) <= width) return wrapped(cell, width);
     const std::string spaces(std::min(cell.find_first_not_of(' '), width - 1), ' ');
     std::vector<std::string> lines = wrapped(trim(cell), width - spaces.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        lines[i].insert(0, spaces);
-        const std::u32string all = decode_utf8(lines[i]);
-        std::size_t fits = 0, columns = 0;
-        while (fits < all.size() && (columns += static_cast<std::size_t>(columns_of(all[fits]))) <= width)
-            ++fits;
-        if (!break_words || fits == 0 || fits == all.size() || all[0] == U'\x1b') continue;
-        lines[i] = encode_utf8(all.substr(0, fits));
-        lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(i) + 1, encode_utf8(all.substr(fits)));
-    }
+    for (std::string& line : lines) line = spaces + trim(line);
     return lines;
+}
+
+std::size_t widest(const std::vector<std::string>& lines) {
+    std::size_t width = 0;
+    for (const std::string& line : lines) width = std::max(width, display_width(line));
+    return width;
+}
+
+/// Columns that a cell takes at least: those of its longest word, or all where it is not to be broken.
+std::size_t least_width(const std::string& cell, Align align) {
+    return align == Align::right ? display_width(cell) : widest(lines_of(cell, 1));
+}
+
+/// True if only the first cell says something: it may take the whole line.
+bool is_heading(const std::vector<std::string>& row) {
+    return std::all_of(row.begin() + 1, row.end(), [](const std::string& cell) { return cell.empty(); });
 }
 
 /// A bar in a cell of Markdown would end the cell.
@@ -48,33 +56,49 @@ Align Table::align(std::size_t column) const {
     return column < align_.size() ? align_[column] : Align::left;
 }
 
-std::vector<std::size_t> Table::widths(int indent, int columns) const {
-    constexpr std::size_t kNarrowest = 24, kNarrowestValue = 10;
-    std::vector<std::size_t> width;
-    std::size_t all = static_cast<std::size_t>(indent);
-    for (std::size_t c = 0; c < header_.size(); ++c) {
-        width.push_back(display_width(header_[c]));
-        for (const auto& row : rows_) width[c] = std::max(width[c], display_width(row[c]));
-        all += width[c] + (c > 0 ? 2 : 0);
-    }
-    const std::size_t most = columns > 0 ? static_cast<std::size_t>(columns) : all;
-    if (all > most && width[0] > kNarrowest) {
-        const std::size_t less = std::min(width[0] - kNarrowest, all - most);
-        width[0] -= less, all -= less;
-    }
-    for (; all > most; --all) {
-        const auto widest = std::max_element(width.begin() + 1, width.end());
-        if (widest == width.end() || *widest <= kNarrowestValue) break;
-        --*widest;
-    }
-    return width;
+std::vector<std::size_t> Table::widths(std::size_t most) const {
+    constexpr std::size_t kWidestValue = 20, kNarrowName = 24, kNarrowestName = 12;
+    const std::size_t count = header_.size();
+    std::vector<std::size_t> whole, snug, words;  // by column; snug: as wide as its longest word
+    const auto measure = [&](std::size_t widest_value) {
+        whole.clear(), snug.clear(), words.clear();
+        for (std::size_t c = 0; c < count; ++c) {
+            words.push_back(least_width(header_[c], Align::left));
+            whole.push_back(display_width(header_[c]));
+            snug.push_back(words[c]);
+            for (const auto& row : rows_) {
+                const std::size_t least = least_width(row[c], align(c));
+                if (c == 0 ? is_heading(row) : least > widest_value) continue;
+                whole[c] = std::max(whole[c], display_width(row[c]));
+                snug[c] = std::max(snug[c], least);
+            }
+        }
+        return std::accumulate(whole.begin(), whole.end(), 2 * (count - 1));
+    };
+    if (measure(most) <= most) return whole;
+    std::size_t all = measure(kWidestValue);
+    const auto narrow = [&](std::size_t name, std::vector<std::size_t> least) {
+        for (least[0] = name; all > most; --all) {
+            std::size_t widest = count;
+            for (std::size_t c = 0; c < count; ++c)
+                if (whole[c] > least[c] && (widest == count || whole[c] > whole[widest])) widest = c;
+            if (widest == count) return;
+            --whole[widest];
+        }
+    };
+    narrow(kNarrowName, snug);
+    narrow(kNarrowestName, snug);
+    narrow(kNarrowestName, words);
+    return whole;
 }
 
 std::string Table::text(int indent, int columns) const {
-    const std::vector<std::size_t> width = widths(indent, columns);
+    const std::string margin(static_cast<std::size_t>(indent), ' ');
+    const std::size_t most = static_cast<std::size_t>(columns) - margin.size();
+    const std::vector<std::size_t> width = widths(most);
     std::string out;
     const auto line = [&](const std::vector<std::string>& cells) {
-        std::string row(static_cast<std::size_t>(indent), ' ');
+        std::string row = margin;
         for (std::size_t c = 0; c < cells.size(); ++c) {
             const std::string padding(width[c] - std::min(width[c], display_width(cells[c])), ' ');
             row += align(c) == Align::right ? padding + cells[c] : cells[c] + padding;
@@ -83,22 +107,36 @@ std::string Table::text(int indent, int columns) const {
         row.erase(row.find_last_not_of(' ') + 1);
         out += row + "\n";
     };
-    const auto lines = [&](const std::vector<std::string>& row) {
-        std::vector<std::vector<std::string>> cells;
-        std::size_t most = 0;
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            cells.push_back(lines_of(row[c], width[c], c > 0));
-            if (c > 0 && display_width(cells[0][0]) > width[0])  // a long name: the others stand below it
-                cells[c].insert(cells[c].begin(), "");
-            most = std::max(most, cells[c].size());
+    const auto lines = [&](const std::vector<std::string>& row, bool is_header) {
+        const bool long_name = widest(lines_of(row[0], width[0])) > width[0];
+        std::vector<std::vector<std::string>> cells{
+            lines_of(row[0], long_name || is_heading(row) ? most : width[0])};
+        for (std::string& name : cells[0]) name = shorten_middle(name, most);
+        const std::size_t skipped = long_name ? cells[0].size() : 0;  // the others stand below it
+        std::size_t height = cells[0].size();
+        std::vector<std::string> below;
+        for (std::size_t c = 1; c < row.size(); ++c) {
+            cells.emplace_back(skipped);
+            if (is_header || least_width(row[c], align(c)) <= width[c])
+                append(cells[c], lines_of(row[c], width[c]));
+            else
+                below.push_back(header_[c] + ": " + row[c]);
+            if (!row[c].empty()) height = std::max(height, cells[c].size());
         }
-        for (std::size_t i = 0; i < most; ++i) {
+        for (std::size_t i = 0; i < height; ++i) {
             std::vector<std::string> parts;
             for (const auto& cell : cells) parts.push_back(i < cell.size() ? cell[i] : "");
             line(parts);
         }
+        for (const std::string& value : below) {
+            std::string further = margin + "  ";
+            for (const std::string& part : wrapped(value, most - 4)) {
+                out += further + shorten_middle(part, most - 4) + "\n";
+                further = margin + "    ";
+            }
+        }
     };
-    lines(header_);
+    lines(header_, true);
     std::vector<std::string> rule;
     for (const std::size_t w : width) {
         std::string dashes;
@@ -106,7 +144,7 @@ std::string Table::text(int indent, int columns) const {
         rule.push_back(dashes);
     }
     line(rule);
-    for (const auto& row : rows_) lines(row);
+    for (const auto& row : rows_) lines(row, false);
     return out;
 }
 

@@ -1,8 +1,10 @@
-// A table for the terminal: columns as wide as their widest cell.
+// A table for the terminal: columns as wide as their widest cell, where there is room.
 #pragma once
 
 #include <string>
 #include <vector>
+
+#include "core/terminal.h"
 
 namespace lab {
 
@@ -19,15 +21,16 @@ class Table {
     void add(std::vector<std::string> row);
     [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-    /// Lines of text, each indented by `indent` spaces. Where they would be wider than `columns`, cells are
-    /// broken into lines, those of the first column before others; 0 is as wide as it takes.
-    [[nodiscard]] std::string text(int indent = 2, int columns = 0) const;
+    /// Lines of text, each indented by `indent` spaces and none wider than `columns`. Cells that do not fit
+    /// are broken between words, but for those aligned right. What still does not fit has a line of its own:
+    /// a name above its row, another cell below it; and one that is too long for a line loses its middle.
+    [[nodiscard]] std::string text(int indent = 2, int columns = terminal_columns()) const;
 
     /// The same table in Markdown.
     [[nodiscard]] std::string markdown() const;
 
   private:
-    [[nodiscard]] std::vector<std::size_t> widths(int indent, int columns) const;
+    [[nodiscard]] std::vector<std::size_t> widths(std::size_t most) const;
     [[nodiscard]] Align align(std::size_t column) const;
 
     std::vector<std::string> header_;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/text.h"
 
@@ -21,20 +22,25 @@ bool terminal_has_colour() {
     return colour;
 }
 
-int terminal_columns() {
+int terminal_columns(int elsewhere) {
+    constexpr int kFewest = 60, kMost = 160;
+    const char* const set = std::getenv("COLUMNS");
+    if (const int columns = set ? std::atoi(set) : 0; columns > 0) return std::max(columns, kFewest);
     winsize size{};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
-    return std::clamp<int>(size.ws_col, 60, 160);
-}
-
-int table_columns() {
-    return isatty(STDOUT_FILENO) ? terminal_columns() : 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return elsewhere;
+    return std::clamp<int>(size.ws_col, kFewest, kMost);
 }
 
 std::string paragraph(std::string_view text, int indent) {
-    if (!isatty(STDOUT_FILENO)) return std::string(text);
     const auto width = static_cast<std::size_t>(terminal_columns() - indent);
-    return join(wrapped(text, width), "\n" + std::string(static_cast<std::size_t>(indent), ' '));
+    std::vector<std::string> lines;
+    for (const std::string& line : split(text, '\n')) append(lines, wrapped(line, width));
+    return join(lines, "\n" + std::string(static_cast<std::size_t>(indent), ' '));
+}
+
+std::string indented(std::string_view line) {
+    const std::string text = "    " + std::string(line);
+    return std::cmp_less_equal(display_width(text), terminal_columns()) ? text : paragraph(text, 8);
 }
 
 bool is_interactive() {

@@ -9,14 +9,17 @@ namespace lab {
 /// True if standard output is a terminal, TERM is not "dumb", and NO_COLOR is not set.
 [[nodiscard]] bool terminal_has_colour();
 
-/// Columns of the terminal, or 100 where there is none; between 60 and 160.
-[[nodiscard]] int terminal_columns();
+constexpr int kAnyColumns = 1'000'000;
 
-/// Columns that a table may take: those of the terminal, or 0, any number, in a file or a pipe.
-[[nodiscard]] int table_columns();
+/// COLUMNS, or the columns of the terminal, at most 160; at least 60. A file or a pipe, which a program may
+/// read, has as many as it takes, or `elsewhere`.
+[[nodiscard]] int terminal_columns(int elsewhere = kAnyColumns);
 
-/// `text` in lines that fit the terminal, all but the first indented; as it is in a file or a pipe.
+/// `text` in lines that fit terminal_columns(), all but the first indented. Lines that it has stay apart.
 [[nodiscard]] std::string paragraph(std::string_view text, int indent = 0);
+
+/// A line that somebody else wrote, indented; what does not fit goes on below it, a bit further in.
+[[nodiscard]] std::string indented(std::string_view line);
 
 [[nodiscard]] bool is_interactive();  ///< standard input and output are both a terminal
 

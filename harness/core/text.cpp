@@ -20,6 +20,39 @@ std::string scaled(double value, const std::array<const char*, 4>& units) {
     return fmt::format("{} {}", format_number(value, 3), units[unit]);
 }
 
+constexpr std::string_view kNoBreak = "\u00a0";
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+        text.replace(at, what.size(), by);
+    return text;
+}
+
+/// Can this word go on a command of ./lab? Such words have a sign or a digit in them, or stand for a name, as
+/// FILE does.
+bool continues_command(std::string_view word) {
+    return word.find_first_of("/-_0123456789") != word.npos ||
+           word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ.,;") == word.npos;
+}
+
+/// The words of a text, between which it may be broken.
+std::vector<std::string> unbreakable_words(std::string_view text) {
+    const bool has_spans = std::count(text.begin(), text.end(), '`') % 2 == 0;
+    std::vector<std::string> words;
+    bool in_span = false, in_command = false;
+    for (const std::string& word : split(text, ' ')) {
+        const bool follows_lab = !words.empty() && words.back().ends_with("./lab");
+        in_command = follows_lab || (in_command && continues_command(word));
+        if (in_span || in_command)
+            words.back() += " " + word;
+        else
+            words.push_back(word);
+        in_span ^= has_spans && std::count(word.begin(), word.end(), '`') % 2 == 1;
+        in_command &= word.find_last_of(".,:;)") != word.size() - 1;
+    }
+    return words;
+}
+
 /// Control characters, what hides or reorders text, line separators, and the two code points that XML
 /// forbids.
 bool is_unprintable(char32_t character) {
@@ -129,15 +162,30 @@ std::string shorten(std::string_view text, std::size_t width) {
     return encode_utf8(kept + U'…');
 }
 
+std::string shorten_middle(std::string_view text, std::size_t width) {
+    if (display_width(text) <= width) return std::string(text);
+    const std::u32string all = decode_utf8(text);
+    std::size_t begin = all.size(), columns = 0;  // of the end that is kept
+    while (begin > 0 && (columns += static_cast<std::size_t>(columns_of(all[begin - 1]))) <= width / 2)
+        --begin;
+    const std::string end = encode_utf8(all.substr(begin));
+    return shorten(text, width - display_width(end)) + end;
+}
+
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
     std::vector<std::string> lines;
-    for (const std::string& word : split(text, ' ')) {
+    for (const std::string& word : unbreakable_words(text)) {
         if (!lines.empty() && display_width(lines.back()) + 1 + display_width(word) <= width)
             lines.back() += " " + word;
         else
             lines.push_back(word);
     }
+    for (std::string& line : lines) line = replaced(line, kNoBreak, " ");
     return lines;
+}
+
+std::string unbroken(const std::string& text) {
+    return replaced(text, " ", kNoBreak);
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

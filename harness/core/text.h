@@ -40,8 +40,16 @@ namespace lab {
 /// `text` cut to at most `width` columns, the cut marked with an ellipsis.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t width);
 
-/// `text` in lines of at most `width` columns, broken between words; a longer word has a line of its own.
+/// `text` cut to at most `width` columns, with an ellipsis in place of its middle: names differ at their
+/// ends.
+[[nodiscard]] std::string shorten_middle(std::string_view text, std::size_t width);
+
+/// `text` in lines of at most `width` columns, broken between words; a longer word has a line of its own. A
+/// code span in backticks, a command of ./lab, which is to be copied, and what is unbroken() are one word.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+/// `text` with spaces at which wrapped() does not break it.
+[[nodiscard]] std::string unbroken(const std::string& text);
 
 /// Columns that `text` takes in a terminal; the escape sequences of our own colours take none.
 [[nodiscard]] std::size_t display_width(std::string_view text);

@@ -190,7 +190,10 @@ class Page {
     }
 
   private:
-    void plain(std::string_view words) { text_ += shorten(words, columns_) + "\n"; }
+    void plain(std::string_view words) {
+        for (const std::string& line : wrapped(words, columns_))
+            text_ += shorten_middle(line, columns_) + "\n";
+    }
 
     void line(const std::string& label, const Cells& cells) {
         std::string drawn = shorten(label, label_columns_);
@@ -240,7 +243,7 @@ class Page {
         std::size_t used = 0;  // of the line
         for (const LegendEntry& entry : legend()) {
             const Look& look = look_of(entry.paint);
-            const std::string meaning = shorten(entry.text, columns_ - 2);
+            const std::string meaning = shorten_middle(entry.text, columns_ - 2);
             const std::size_t width = 2 + display_width(meaning);
             const bool fits = used + 3 + width <= columns_;
             text_ += used == 0 ? "" : fits ? "   " : "\n";

@@ -241,7 +241,7 @@ void print_metrics(const Analysis& a) {
 void print_time(const Evidence& evidence, const std::optional<std::string>& range) {
     const Analysis a = analyse(evidence.trace(), range);
     for (const std::string& problem : capture_problems(evidence.database()))
-        fmt::print("{}\n", yellow("this capture may not be whole: " + problem));
+        fmt::print("{}\n", paragraph(yellow("this capture may not be whole: " + problem)));
     for (const Gpu& gpu : evidence.trace().gpus)
         if (gpu.device == a.device) fmt::print("GPU {}  {}\n", gpu.device, printable(gpu.name));
     if (a.devices.size() > 1)
@@ -323,15 +323,16 @@ int analyze(const std::string& file, const std::string& range_name, bool json) {
         return kFine;
     }
     fmt::print("{}{}\n", bold(printable(file)), range ? fmt::format(", range '{}'", printable(*range)) : "");
-    if (!report.label.empty()) fmt::print("{}\n", report.label);
+    if (!report.label.empty()) fmt::print("{}\n", paragraph(report.label));
     if (evidence.has_trace())
         print_time(evidence, range);
     else
         fmt::print("no trace of nsys, so nothing about time\n\n");
     if (!range) print_other_tools(evidence);  // they know no ranges
     if (!range && evidence.was_run("ncu_details"))
-        fmt::print("sections ./lab ncu-details {} shows those of ncu, its rules, and source lines\n",
-                   shell_line({file}));
+        fmt::print("sections {}\n", paragraph("./lab ncu-details " + shell_line({file}) +
+                                                  " shows those of ncu, its rules, and source lines",
+                                              9));
     return kFine;
 }
 

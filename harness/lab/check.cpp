@@ -48,7 +48,7 @@ void print_last_lines(const Case& exercise, const Evidence& evidence) {
     fmt::print("  the program {} {}; the last that it printed:\n",
                *code > 128 ? "was killed by signal" : "ended with exit code",
                *code > 128 ? *code - 128 : *code);
-    for (const std::string& line : lines) fmt::print("    {}\n", printable(line));
+    for (const std::string& line : lines) fmt::print("{}\n", indented(printable(line)));
     fmt::print("\n");
 }
 
@@ -58,9 +58,9 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
     const auto end = [&](Step step, const std::string& word, const std::string& more,
                          const std::string& next) {
         exercise.progress.add(step, id, failed);
-        fmt::print("\n{}  {}{}\n", word, file, more);
+        fmt::print("\n{}\n", paragraph(fmt::format("{}  {}{}", word, file, more)));
         if (step == Step::failed) exercise.print_hint(std::max(exercise.progress.exercise(id).hints, 1));
-        fmt::print("next     {}\n", next);
+        fmt::print("next     {}\n", paragraph(next, 9));
         return step == Step::repaired ? kFindingFailed : exit_code_of(verdict);
     };
     switch (verdict) {
@@ -70,7 +70,8 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
                            ", and not diagnosed: what was wrong, and how do you know?",
                            fmt::format("./lab diagnose {} asks; with that it has passed", name));
             return end(Step::passed, green("passed"),
-                       fmt::format("\ncompare  diff {} {}", file, exercise.of.programs[1].file.string()),
+                       "\ncompare  " +
+                           unbroken(fmt::format("diff {} {}", file, exercise.of.programs[1].file.string())),
                        next_exercise(exercise.chosen.chapter, exercise.of));
         case Verdict::fail:
             return end(
@@ -90,21 +91,28 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
 
 /// Says why the answer could not be graded, what would be, and what can be looked at instead.
 int not_run_here(const Exercise& exercise, const std::string& what_was_done, const std::string& missing) {
-    fmt::print("{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded:\n",
-               exercise.answer, what_was_done,
-               exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing);
+    fmt::print(
+        "{}\n",
+        paragraph(fmt::format(
+            "{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded:", exercise.answer,
+            what_was_done, exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing)));
     for (const Finding& f : exercise.of.findings)
         if (f.asserts(kRight) && !f.draft)
-            fmt::print("  - {}: {}{}\n", f.says, expected_of_answer(exercise.of, f),
-                       f.unit.empty() || f.ratio ? "" : " " + f.unit);
+            fmt::print("{}\n",
+                       paragraph(fmt::format("  - {}: {}{}", f.says, expected_of_answer(exercise.of, f),
+                                             f.unit.empty() || f.ratio ? "" : " " + f.unit),
+                                 4));
     const Course& course = exercise.course;
     const Program& starter = exercise.of.programs[0];
     if (course.has_evidence_of(starter))  // a draft has none
         fmt::print(
-            "\nnext     ./lab run {} shows the starter beside the solution, as they ran on a GPU\n"
-            "         ./lab analyze {} shows what the tools said about the starter\n"
-            "         ./lab quiz {} works here\n",
-            exercise.name, course.shown(course.evidence_of(starter)), exercise.chosen.chapter.short_id);
+            "\nnext     {}\n",
+            paragraph(fmt::format("./lab run {} shows the starter beside the solution, as they ran on a GPU\n"
+                                  "./lab analyze {} shows what the tools said about the starter\n"
+                                  "./lab quiz {} works here",
+                                  exercise.name, course.shown(course.evidence_of(starter)),
+                                  exercise.chosen.chapter.short_id),
+                      9));
     return kNothingCouldRun;
 }
 
@@ -136,7 +144,8 @@ int check_answer(const Exercise& exercise) {
         std::optional<Evidence> starter;
         if (of.compares()) starter = record_live(exercise.course, graded(of, kFaulty), announce_to_terminal);
         const Grade grade = grade_answer(of, live, starter ? &*starter : nullptr);
-        fmt::print("\n{}  {}\n\n", bold(exercise.answer), source_label(live.provenance(), true));
+        fmt::print("\n{}\n\n",
+                   paragraph(bold(exercise.answer) + "  " + source_label(live.provenance(), true)));
         print_last_lines(of, live);
         fmt::print("{}", grade_text(of, grade));
         const fs::path report = live_evidence_path(exercise.course, program).replace_extension(".nsys-rep");

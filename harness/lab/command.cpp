@@ -88,7 +88,7 @@ void Subcommand::exclude(const std::string& option, const std::string& other) {
 }
 
 void announce_to_terminal(const std::string& line) {
-    const std::string shown = line.rfind("# ", 0) == 0 ? line : "$ " + with_short_paths(line);
+    const std::string shown = line.rfind("# ", 0) == 0 ? paragraph(line, 2) : "$ " + with_short_paths(line);
     say(shown, "2");
 }
 
@@ -172,12 +172,12 @@ int run_lab(int argc, char** argv) {
         if (problem.get_exit_code() == 0) return app.exit(problem);  // --help
         const auto commands = app.get_subcommands();
         const bool missing = dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr;
-        say(fmt::format("{}. ./lab {}--help lists the options.{}", problem.what(),
-                        commands.empty() ? "" : commands[0]->get_name() + " ",
-                        missing ? " ./lab list names chapters and exercises." : ""));
+        say(paragraph(fmt::format("{}. ./lab {}--help lists the options.{}", problem.what(),
+                                  commands.empty() ? "" : commands[0]->get_name() + " ",
+                                  missing ? " ./lab list names chapters and exercises." : "")));
         return kBadInput;
     } catch (const Error& problem) {
-        say(fmt::format("lab: {}", problem.what()));
+        say(paragraph(fmt::format("lab: {}", problem.what())));
         return problem.exit_code;
     } catch (const std::bad_alloc&) {  // no memory for a longer sentence either
         std::fputs("lab: there is not enough memory for this file\n", stderr);

@@ -28,6 +28,7 @@
 #include "core/files.h"
 #include "core/process.h"
 #include "core/table.h"
+#include "core/terminal.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
 #include "draw/timeline.h"
@@ -405,7 +406,8 @@ int docs(bool check) {
         if (fs::exists(path) && read_file(path) == contents) continue;
         ++changed;
         if (!check) write_file(path, contents);
-        fmt::print("{} {}\n", course.shown(path), check ? "is not up to date; run ./lab docs" : "written");
+        fmt::print("{}\n", paragraph(course.shown(path) +
+                                     (check ? " is not up to date; run ./lab docs" : " written")));
     }
     fmt::print("{} files looked at, {} {}\n", outputs.size(), changed, check ? "not up to date" : "written");
     return check && changed ? kFindingFailed : kFine;

@@ -70,9 +70,8 @@ void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Chec
     for (const Chapter& chapter : chapters) {
         const auto missing = lacks(chapter, checks);
         const char* const here = chapter.pair.draft ? "a draft, not recorded yet" : "on recorded evidence";
-        fmt::print("  {}  {}\n", chapter.short_id,
-                   missing.empty() ? "open live"
-                                   : fmt::format("{}; for live runs it lacks {}", here, join(missing, ", ")));
+        const std::string lacking = fmt::format("{}; for live runs it lacks {}", here, join(missing, ", "));
+        fmt::print("  {}  {}\n", chapter.short_id, missing.empty() ? "open live" : paragraph(lacking, 8));
     }
     fmt::print("\nnext     {}./lab run {}\n",
                any_broken ? "do what the first 'to do' says, then ./lab doctor again\n         or " : "",

@@ -38,14 +38,14 @@ Table table_of(const Case& of, const std::vector<FindingRow>& rows, const std::v
     return table;
 }
 
-/// What is expected of the case's programs: "== 1  |  == 4", "fixed / buggy >= 4" or "shown, not asserted";
-/// or of the right one alone.
+/// What is expected of the case's programs: "== 1  |  == 4", "fixed / buggy >= 4" or "shown only"; or of the
+/// right one alone. A table breaks it at the bar alone.
 std::string expected_of(const Case& of, const Finding& finding, bool right_alone) {
     if (finding.ratio) return of.text_of(*finding.ratio);
-    if (!finding.asserted()) return "shown, not asserted";
+    if (!finding.asserted()) return unbroken("shown only");
     if (of.programs.size() == 1) return finding.expect[0]->text;
-    const std::string right = finding.expect[1] ? finding.expect[1]->text : kAny;
-    return right_alone ? right : finding.expect[0]->text + "  |  " + right;
+    const std::string right = unbroken(finding.expect[1] ? finding.expect[1]->text : kAny);
+    return right_alone ? right : unbroken(finding.expect[0]->text + "  |") + "  " + right;
 }
 
 /// A value that is only shown needs no verdict, unless it is missing.
@@ -93,14 +93,14 @@ std::string expected_of_answer(const Case& of, const Finding& finding) {
 
 std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
     const Table table = table_of(of, rows, {"expected", "verdict"}, [&](const FindingRow& row) {
-        return std::vector{expected_of(of, *row.finding, false), mark_of(row)};
+        return std::vector{expected_of(of, *row.finding, false), unbroken(mark_of(row))};
     });
-    std::string text = table.text(2, table_columns());
+    std::string text = table.text();
     for (const std::string& recording : recordings_of(of, rows))
         text += paragraph("  recording " + recording, 4) + "\n";
     for (const FindingRow& row : rows)
         if (row.verdict != Verdict::pass)
-            text += fmt::format("  {}: {}\n", row.finding->id, row.why(of.programs));
+            text += paragraph(fmt::format("  {}: {}", row.finding->id, row.why(of.programs)), 4) + "\n";
     return text;
 }
 
@@ -113,14 +113,14 @@ std::string grade_text(const Case& of, const Grade& grade) {
         const Finding& f = *row.finding;
         const Judged& found = row.sides[0];
         table.add({of.said_by(f), expected_of_answer(of, f), found.measured.text_in(f.ratio ? "" : f.unit),
-                   f.asserted() ? verdict_mark(row.verdict) : ""});
+                   f.asserted() ? unbroken(verdict_mark(row.verdict)) : ""});
         const bool in_table = found.verdict == Verdict::fail && found.measured.value.has_value();
         if (!f.asserted() || found.verdict == Verdict::pass || in_table) continue;
         if (std::find(shown.begin(), shown.end(), found.why) != shown.end()) continue;
         shown.push_back(found.why);
         reasons += paragraph(fmt::format("  {}: {}", f.says, found.why), 4) + "\n";
     }
-    return table.text(2, table_columns()) + "\n" + reasons;
+    return table.text() + "\n" + reasons;
 }
 
 std::string findings_markdown(const Case& of, const std::vector<FindingRow>& rows) {

@@ -111,8 +111,9 @@ std::vector<RunPair> measure_pairs(const Contender& a, const Contender& b, int c
 
 void print_result(const GateOptions& options, const GateResult& result) {
     const bool by_time = options.figure.empty();
-    fmt::print("live · {} pairs · {}\n\n", options.pairs,
-               by_time ? "wall time of the process" : "figure '" + printable(options.figure) + "'");
+    fmt::print("{}\n\n", paragraph(fmt::format("live · {} pairs · {}", options.pairs,
+                                               by_time ? "wall time of the process"
+                                                       : "figure '" + printable(options.figure) + "'")));
     const auto median = [&](double value) { return by_time ? format_ns(value) : format_number(value); };
     fmt::print("  A      median {:>9}  {}\n", median(result.medians[0]), printable(options.a));
     fmt::print("  B      median {:>9}  {}\n", median(result.medians[1]), printable(options.b));

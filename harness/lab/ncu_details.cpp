@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/files.h"
 #include "core/table.h"
@@ -22,7 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kColumns = 80;
 constexpr std::size_t kHotLines = 10;
 constexpr std::size_t kSamples = 0, kInstructions = 2, kSectors = 4, kWavefronts = 6;  // of kSourceCounters
 
@@ -39,8 +39,8 @@ std::vector<std::string> sections_of(const ProfiledLaunch& launch) {
 }
 
 /// "OPT   Est. Speedup: 80.72%" and the rule's sentences below, or "INF   " and the sentences.
-std::string text_of(const Rule& rule) {
-    std::vector<std::string> lines = wrapped(printable(rule.text), kColumns - 6);
+std::string text_of(const Rule& rule, int columns) {
+    std::vector<std::string> lines = wrapped(printable(rule.text), static_cast<std::size_t>(columns - 6));
     if (rule.speedup)
         lines.insert(lines.begin(),
                      fmt::format("Est. {}Speedup: {}%", rule.speedup_kind == "local" ? "Local " : "",
@@ -58,13 +58,14 @@ std::string grouped(std::string value) {
 }
 
 /// The metrics at a section's head, or of one table of its body; "" if there are none.
-std::string metrics_text(const ProfiledLaunch& launch, const std::string& section, const std::string& name) {
+std::string metrics_text(const ProfiledLaunch& launch, const std::string& section, const std::string& name,
+                         int columns) {
     Table table({name.empty() ? "Metric Name" : printable(name), "Metric Unit", "Metric Value"},
                 {Align::left, Align::right, Align::right});
     for (const SectionMetric& metric : launch.metrics)
         if (metric.section == section && metric.table == name)
             table.add({printable(metric.metric), printable(metric.unit), grouped(metric.value)});
-    return table.empty() ? "" : table.text(0, kColumns - 4) + "\n";
+    return table.empty() ? "" : table.text(0, columns - 4) + "\n";
 }
 
 /// Digits for a narrow column: 1234, 23.6M.
@@ -82,31 +83,37 @@ std::string with_ideal(const SourceRow& row, std::size_t counter) {
 }
 
 /// Each row's place and text, and below it its counters.
-std::string rows_text(const std::string& title, const std::vector<SourceRow>& rows, bool by_address) {
-    constexpr const char* kLine = "{:>12}{:>14}{:>17}{:>20}  {}\n";
-    std::string text = fmt::format("{}\n{}", printable(title),
-                                   fmt::format(kLine, "samples", "instructions", "sectors (ideal)",
-                                               "wavefronts (ideal)", "most wait for"));
+std::string rows_text(const std::string& title, const std::vector<SourceRow>& rows, bool by_address,
+                      int columns) {
+    constexpr const char* kLine = "{:>12}{:>14}{:>17}{:>20}";
+    std::string text =
+        fmt::format("{}\n{}  most wait for\n", printable(title),
+                    fmt::format(kLine, "samples", "instructions", "sectors (ideal)", "wavefronts (ideal)"));
     for (const SourceRow& row : rows) {
         std::string place = by_address ? fmt::format("{:4x}", row.address) : fmt::format("{:4}", row.line);
-        if (row.file != rows[0].file) place += " of " + printable(row.file);
-        for (const std::string& line : wrapped(printable(row.text), kColumns - 6)) {
+        if (row.file != rows[0].file) place += " of " + shorten_middle(printable(row.file), 30);
+        const std::size_t taken = 2 + std::max(display_width(place), std::size_t{4});
+        for (const std::string& line :
+             wrapped(printable(row.text), static_cast<std::size_t>(columns) - taken)) {
             text += fmt::format("{:4}  {}\n", place, line);
             place.clear();
         }
-        text += fmt::format(kLine, count_text(row.counts[kSamples]), count_text(row.counts[kInstructions]),
-                            with_ideal(row, kSectors), with_ideal(row, kWavefronts),
-                            printable(row.stalls.substr(0, row.stalls.find(','))));
+        const std::string stall = printable(row.stalls.substr(0, row.stalls.find(',')));
+        const std::string counts =
+            fmt::format(kLine, count_text(row.counts[kSamples]), count_text(row.counts[kInstructions]),
+                        with_ideal(row, kSectors), with_ideal(row, kWavefronts));
+        const bool fits = std::cmp_less_equal(counts.size() + 2 + stall.size(), columns);
+        text += fits ? counts + "  " + stall + "\n" : fmt::format("{}\n{:>{}}\n", counts, stall, columns);
     }
     return text;
 }
 
-std::string instructions_text(const ProfiledLaunch& launch, int64_t line) {
+std::string instructions_text(const ProfiledLaunch& launch, int64_t line, int columns) {
     std::vector<SourceRow> rows;
     for (const SourceRow& row : launch.instructions)
         if (row.line == line) rows.push_back(row);
     if (rows.empty()) throw Error(fmt::format("launch {} executes nothing of line {}", launch.launch, line));
-    return rows_text(fmt::format("SASS of line {} of {}", line, rows[0].file), rows, true);
+    return rows_text(fmt::format("SASS of line {} of {}", line, rows[0].file), rows, true, columns);
 }
 
 std::string title_of(const ProfiledLaunch& launch) {
@@ -235,16 +242,17 @@ Json to_json(const std::vector<ProfiledLaunch>& launches) {
 }
 
 void print_launch(const ProfiledLaunch& launch, const DetailsOptions& options) {
+    const int columns = terminal_columns(kPageColumns);
     fmt::print("\n{}\n\n", bold(title_of(launch)));
     if (const std::optional<int64_t> line = number_of("--line", options.line))
-        fmt::print("{}", instructions_text(launch, *line));
+        fmt::print("{}", instructions_text(launch, *line, columns));
     else if (options.source())
-        fmt::print("{}", hot_lines_text(launch, kHotLines));
+        fmt::print("{}", hot_lines_text(launch, kHotLines, columns));
     else if (!options.section.empty())
-        fmt::print("{}", section_text(launch, options.section, true));
+        fmt::print("{}", section_text(launch, options.section, true, columns));
     else
         for (const std::string& section : sections_of(launch))
-            fmt::print("{}", section_text(launch, section, false));
+            fmt::print("{}", section_text(launch, section, false, columns));
 }
 
 int ncu_details(const DetailsOptions& options) {
@@ -262,19 +270,20 @@ int ncu_details(const DetailsOptions& options) {
 
 }  // namespace
 
-std::string section_text(const ProfiledLaunch& launch, const std::string& section, bool with_body) {
+std::string section_text(const ProfiledLaunch& launch, const std::string& section, bool with_body,
+                         int columns) {
     const NcuSection* const known = section_called(section);
     const std::string name = known ? known->name : section;
-    std::string text = metrics_text(launch, name, "");
+    std::string text = metrics_text(launch, name, "", columns);
     for (const Rule& rule : launch.rules)
-        if (rule.section == name) text += text_of(rule) + "\n";
+        if (rule.section == name) text += text_of(rule, columns) + "\n";
     std::vector<std::string> tables;
     for (const SectionMetric& metric : launch.metrics)
         if (metric.section == name && !metric.table.empty() &&
             std::find(tables.begin(), tables.end(), metric.table) == tables.end())
             tables.push_back(metric.table);
     for (std::size_t i = 0; with_body && i < tables.size(); ++i)
-        text += metrics_text(launch, name, tables[i]);
+        text += metrics_text(launch, name, tables[i], columns);
     if (text.empty() && tables.empty())
         throw Error(fmt::format("there is no section '{}'; there are: {}", printable(section),
                                 join(sections_of(launch), ", ")));
@@ -286,14 +295,14 @@ std::string rule_text(const ProfiledLaunch& launch, const std::string& name) {
     std::vector<std::string> names;
     for (const Rule& rule : launch.rules) {
         names.push_back(rule.name);
-        if (rule.name == name) text += text_of(rule);
+        if (rule.name == name) text += text_of(rule, kPageColumns);
     }
     if (text.empty())
         throw Error(fmt::format("there is no rule '{}'; there are: {}", printable(name), join(names, ", ")));
     return text;
 }
 
-std::string hot_lines_text(const ProfiledLaunch& launch, std::size_t most) {
+std::string hot_lines_text(const ProfiledLaunch& launch, std::size_t most, int columns) {
     std::vector<SourceRow> lines = launch.lines;
     if (lines.empty()) return "ncu has no source lines of this launch.\n";
     std::stable_sort(lines.begin(), lines.end(), [](const SourceRow& a, const SourceRow& b) {
@@ -301,7 +310,8 @@ std::string hot_lines_text(const ProfiledLaunch& launch, std::size_t most) {
     });
     const std::size_t left_out = lines.size() - std::min(most, lines.size());
     lines.resize(lines.size() - left_out);
-    std::string text = rows_text("lines of " + lines[0].file + ", the most samples first", lines, false);
+    std::string text =
+        rows_text("lines of " + lines[0].file + ", the most samples first", lines, false, columns);
     if (left_out > 0) text += fmt::format("… and {} more lines\n", left_out);
     return text;
 }

@@ -1,4 +1,4 @@
-// ncu's pages Details and Source as text of 80 columns, as the terminal and the Markdown pages show them.
+// ncu's pages Details and Source as text, as the terminal and the Markdown pages show them.
 #pragma once
 
 #include <string>
@@ -7,15 +7,18 @@
 
 namespace lab {
 
+constexpr int kPageColumns = 80;  ///< that Markdown pages and pipes show
+
 /// A section by its id or name, with what its rules say, and with the tables of its body. An Error names
 /// those that there are if the launch has none such.
 [[nodiscard]] std::string section_text(const ProfiledLaunch& launch, const std::string& section,
-                                       bool with_body);
+                                       bool with_body, int columns = kPageColumns);
 
 /// What a rule says, by its name; an Error names those that there are.
 [[nodiscard]] std::string rule_text(const ProfiledLaunch& launch, const std::string& name);
 
 /// The source lines with the most stall samples, `most` of them.
-[[nodiscard]] std::string hot_lines_text(const ProfiledLaunch& launch, std::size_t most);
+[[nodiscard]] std::string hot_lines_text(const ProfiledLaunch& launch, std::size_t most,
+                                         int columns = kPageColumns);
 
 }  // namespace lab

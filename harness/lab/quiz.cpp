@@ -285,10 +285,12 @@ void print_end(const Course& course, const Questionnaire& asked, const std::stri
     if (not_here == std::ssize(graded)) return;
     if (answers_file.empty() && !is_interactive()) {
         fmt::print(
-            "\nThe questions are only listed, since this is no terminal. To answer: {} in a "
-            "terminal, or --answers FILE (- is standard input) with lines 'question = answer', for "
-            "example '{} = ...'\n",
-            asked.command(), asked.questions()[0].id);
+            "\n{}\n",
+            paragraph(fmt::format(
+                "The questions are only listed, since this is no terminal. To answer: {} in a "
+                "terminal, or --answers FILE (- is standard input) with lines 'question = answer', for "
+                "example '{} = ...'",
+                asked.command(), asked.questions()[0].id)));
         return;
     }
     fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
@@ -349,7 +351,7 @@ void add_quiz(Session& session) {
 }
 
 void add_diagnose(Session& session) {
-    add_questions(session, true, "diagnose", "what is wrong in an exercise: its questions, graded by query");
+    add_questions(session, true, "diagnose", "what is wrong in an exercise: questions, graded");
 }
 
 }  // namespace lab

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/terminal.h"
 #include "core/text.h"
 #include "tools/machine.h"
 
@@ -60,8 +61,8 @@ std::string not_recorded_line(const Trace& trace) {
                                            {trace.thread_states.empty(), "context switches"},
                                            {trace.metrics.empty(), "GPU metrics"}})
         if (is_missing) missing.emplace_back(what);
-    return missing.empty() ? ""
-                           : fmt::format("not recorded: {} (docs/nsys.md: how to)\n", join(missing, ", "));
+    if (missing.empty()) return "";
+    return paragraph(fmt::format("not recorded: {} (docs/nsys.md: how to)", join(missing, ", "))) + "\n";
 }
 
 ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace) {

@@ -97,13 +97,13 @@ Json to_json(const RooflineEvidence& roofline) {
 }
 
 std::string roofline_tables(const RooflineEvidence& roofline, bool markdown) {
-    const auto text = [&](const Table& table) {
-        return markdown ? table.markdown() : table.text(2, table_columns());
-    };
+    const auto text = [&](const Table& table) { return markdown ? table.markdown() : table.text(); };
     std::string tables = text(roofs_table(roofline));
     if (!roofline.points.empty()) tables += "\n" + text(points_table(roofline));
     for (const std::string& sentence : roofline.left_out)
-        tables += fmt::format("not among the points: {}\n", sentence);
+        tables += (markdown ? "not among the points: " + sentence
+                            : paragraph("not among the points: " + sentence)) +
+                  "\n";
     return tables;
 }
 

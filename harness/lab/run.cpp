@@ -87,14 +87,15 @@ void print_timelines(const Course& course, const Case& of, const CaseEvidence& e
     for (const Timeline& timeline : timelines) scale_ns = std::max(scale_ns, timeline.span_ns());
     for (Timeline timeline : timelines) {
         timeline.options.label.clear();  // it stands above the findings already
-        fmt::print("\n{}", timeline_terminal(timeline, terminal_columns(), terminal_has_colour(), scale_ns));
+        fmt::print("\n{}",
+                   timeline_terminal(timeline, terminal_columns(100), terminal_has_colour(), scale_ns));
     }
     const fs::path picture = course.build_folder() / "figures" / (of.id + ".svg");
     try {
         write_file(picture, timeline_svg(timelines));
         fmt::print("\npicture  {}\n", course.shown(picture));
     } catch (const Error& problem) {
-        fmt::print("\npicture  none: {}\n", problem.what());
+        fmt::print("\npicture  {}\n", paragraph(fmt::format("none: {}", problem.what()), 9));
     }
 }
 
@@ -121,14 +122,14 @@ void print_single(const Found& found) {
     if (found.evidence)
         fmt::print("{}\n\n{}", paragraph(found.evidence->label), findings_text(*found.of, found.rows));
     else
-        fmt::print("not shown: {}\n", found.missing);
+        fmt::print("{}\n", paragraph("not shown: " + found.missing));
 }
 
 void print_roofline(const Course& course, const RooflineEvidence& roofline, const std::string& id) {
     fmt::print("\n{}", roofline_tables(roofline, false));
     const fs::path picture = course.build_folder() / "figures" / (id + ".roofline.svg");
     const std::string missing = draw_roofline(course, roofline, picture);
-    fmt::print("picture  {}\n", missing.empty() ? course.shown(picture) : "none: " + missing);
+    fmt::print("picture  {}\n", missing.empty() ? course.shown(picture) : paragraph("none: " + missing, 9));
 }
 
 std::string next_step(const Course& course, const Course::Chosen& chosen) {

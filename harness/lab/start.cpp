@@ -64,7 +64,8 @@ int hint(const std::string& name) {
     if (seen + 1 < all)
         fmt::print("a further hint: ./lab hint {}\n", exercise.name);
     else
-        fmt::print("that was the last one; the solution is {}\n", exercise.of.programs[1].file.string());
+        fmt::print("{}\n", paragraph("that was the last one; the solution is " +
+                                     exercise.of.programs[1].file.string()));
     return kFine;
 }
 

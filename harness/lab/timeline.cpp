@@ -49,7 +49,7 @@ std::string title_of(const std::string& file, const std::optional<int64_t>& from
 
 /// Writes a picture, and says where it is unless that is a device or a pipe.
 void write_output(const std::string& file, std::string_view contents, const char* what_to_do) {
-    if (write_file(file, contents)) fmt::print("{}{}\n", printable(file), what_to_do);
+    if (write_file(file, contents)) fmt::print("{}\n", paragraph(printable(file) + what_to_do));
 }
 
 void print_timelines(const std::vector<Timeline>& timelines) {
@@ -57,7 +57,7 @@ void print_timelines(const std::vector<Timeline>& timelines) {
     for (const Timeline& timeline : timelines) scale_ns = std::max(scale_ns, timeline.span_ns());
     for (const Timeline& timeline : timelines)
         fmt::print("{}{}", &timeline == &timelines.front() ? "" : "\n",
-                   timeline_terminal(timeline, terminal_columns(), terminal_has_colour(), scale_ns));
+                   timeline_terminal(timeline, terminal_columns(100), terminal_has_colour(), scale_ns));
 }
 
 int timeline(const TimelineRequest& request) {

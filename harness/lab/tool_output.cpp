@@ -20,13 +20,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostLines = 12;
 
-/// Prints lines as a tool or a program wrote them, each cut to `width` columns.
-void print_lines(const std::string& text, std::size_t most, std::size_t width = std::string::npos) {
+/// Prints lines as a tool or a program wrote them.
+void print_lines(const std::string& text, std::size_t most) {
     const std::vector<std::string> lines = split(trim(text), '\n');
     // One line too many is shown: a sentence that it is there takes as much room.
     const std::size_t shown = lines.size() <= most + 1 ? lines.size() : most;
     for (std::size_t i = 0; i < shown; ++i)
-        fmt::print("{}\n", lines[i].empty() ? "" : "    " + shorten(printable(lines[i]), width));
+        fmt::print("{}\n", lines[i].empty() ? "" : indented(printable(lines[i])));
     if (shown < lines.size()) fmt::print("    … and {} more lines\n", lines.size() - shown);
 }
 
@@ -55,7 +55,7 @@ void print_counters(const std::vector<Counter>& counters) {
         launch = name;
         table.add({"  " + printable(counter.metric), counter.text()});
     }
-    fmt::print("{}\n", table.text(2, table_columns()));
+    fmt::print("{}\n", table.text());
 }
 
 void print_reports(const Evidence& evidence, const std::string& program) {
@@ -84,7 +84,7 @@ void print_program_output(const Evidence& evidence) {
     const std::string printed = printed_by_program(evidence);
     const bool silent = trim(printed).empty();
     fmt::print("  the program by itself ended with exit code {}{}\n", *code, silent ? "" : ", and printed:");
-    if (!silent) print_lines(printed, 2 * kMostLines, static_cast<std::size_t>(terminal_columns()) - 4);
+    if (!silent) print_lines(printed, 2 * kMostLines);
     fmt::print("\n");
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/parallel.h"
+#include "core/terminal.h"
 #include "core/text.h"
 #include "course/case_evidence.h"
 #include "course/claims.h"
@@ -31,7 +32,7 @@ void print_claim(const Claim& claim) {
     if (!claim.measured.empty()) line += fmt::format(" ({})", claim.measured);
     if (!claim.why.empty()) line += ": " + claim.why;
     if (!claim.where.empty() && claim.verdict != Verdict::pass) line = claim.where + ": " + line;
-    fmt::print("{}  {}\n", verdict_mark(claim.verdict), line);
+    fmt::print("{}\n", paragraph(verdict_mark(claim.verdict) + "  " + line, 8));
     std::fflush(stdout);
 }
 

@@ -63,7 +63,7 @@ driver_and_compiler() {
     on whole
     expect_broken nvidia-smi broken "the driver's kernel module does not answer" 'install no driver inside it'
     expect_broken nvidia-smi denied '--security-opt=label=disable' '#the-device-files-may-not-be-opened'
-    expect_broken nvidia-smi none 'reports no GPU' 'start the container with --gpus all'
+    expect_broken nvidia-smi none 'reports no GPU' 'start the container with `--gpus all`'
     prints 'ch05  on recorded evidence; for live runs it lacks gpu'
     rm -rf build
     expect_broken nvcc broken 'does not support the host compiler' 'NVCC_PREPEND_FLAGS'
@@ -82,7 +82,7 @@ profiler() {
     topic='nsys'
     on whole
     expect_broken nsys unfinished 'its importer, or a library of that, was not found' '.qdstrm' 'install cuda-nsight-systems-13-0'
-    expect_broken nsys libdw 'lacks the library libdw.so.1' 'apt-get install libdw1, as root in the container'
+    expect_broken nsys libdw 'lacks the library libdw.so.1' 'apt-get install libdw1`, as root in the container'
     expect_broken nsys idle 'ended as if all were well, and made no report'
     expect_broken nsys old 'nsys 2023.3.3 is older than 2023.4' 'apt-get install cuda-nsight-systems-13-0'
     expect_broken nsys garbled 'is not an SQLite file'
@@ -112,7 +112,7 @@ counters_and_sanitizer() {
     COLAB_RELEASE_TAG=release expect_broken ncu denied 'nothing: the provider decides'
     prints 'this is a cloud notebook (Google Colab)'
     SLURM_JOB_ID=7 expect_broken ncu denied 'ask the administrators'
-    expect_broken ncu busy 'on the host: dcgmi profile --pause' '#a-driver-resource-was-unavailable'
+    expect_broken ncu busy 'on the host: `dcgmi profile --pause`' '#a-driver-resource-was-unavailable'
     expect_broken ncu locked 'another user, or root, made it' 'TMPDIR=~/tmp ./lab doctor'
     expect_broken ncu idle '"No kernels were profiled"' '#ncu-profiles-no-kernel'
     expect_broken ncu broken '==ERROR== Failed to prepare the kernel' 'run the last command above by hand'
@@ -137,10 +137,12 @@ missing() {
     check 'five tools are not here' test "$(count '- not here' "$out")" -eq 5
     check 'each with what to do' test "$(count 'to do: ' "$out")" -eq 5
     check 'nsys from its package' contains "$(about nsys)" 'apt-get install cuda-nsight-systems-13-0'
-    prints 'start the container with --gpus all'
+    prints 'start the container with `--gpus all`'
     prints 'ch05  on recorded evidence; for live runs it lacks gpu, nsys, nvcc'
     prints 'next     ./lab run ch01'
     check 'runs nothing' test -z "$err"
+    COLUMNS=80 try doctor
+    check 'fits 80 columns, but for commands' test -z "$(grep -v '`' <<<"$out" | grep -E '.{81}')"
 }
 
 as_json() {

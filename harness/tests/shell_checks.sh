@@ -37,7 +37,7 @@ for file in ch*/case.toml ch*/exercises/*/case.toml; do
                 if (!left_out[i]) printf "%s%s", (i > 1 ? "\n[" : ""), block[i] } }' "$file" >"$temporary/case.toml"
     cp "$temporary/case.toml" "$file"
 done
-unset NO_COLOR CDPATH CI LAB_ROOT LAB_BUILD LAB_INSTALL
+unset COLUMNS NO_COLOR CDPATH CI LAB_ROOT LAB_BUILD LAB_INSTALL
 export TERM=xterm-256color LC_ALL=C.UTF-8
 readonly plain_path=/usr/bin:/bin escape=$'\e'
 readonly recorded=ch05_streams/evidence/h200 exercise=ch05_streams/exercises/1_vector_add_pipeline

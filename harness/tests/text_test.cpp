@@ -89,6 +89,14 @@ TEST_CASE("a long text is cut where a character ends") {
         CHECK(display_width(shorten("aµb…c─dé", width)) <= width);
 }
 
+TEST_CASE("a name keeps its ends") {
+    CHECK(shorten_middle("abcdefg", 7) == "abcdefg");
+    CHECK(shorten_middle("abcdefg", 6) == "ab…efg");
+    CHECK(shorten_middle("日本語日本", 6) == "日…本");
+    for (std::size_t width = 0; width < 12; ++width)
+        CHECK(display_width(shorten_middle("aµb…c─déf日", width)) <= width);
+}
+
 TEST_CASE("text splits at every separator and joins again") {
     CHECK(split("", ',') == std::vector<std::string>{""});
     CHECK(split(",a,,b,", ',') == std::vector<std::string>{"", "a", "", "b", ""});
@@ -154,27 +162,44 @@ TEST_CASE("Markdown keeps the alignment and its own bars") {
     CHECK(bars.markdown() == "| sql |\n| --- |\n| a \\|\\| b |\n");
 }
 
-TEST_CASE("a word that is wider than its column has a line of its own, as far in as its cell") {
+TEST_CASE("a name that is wider than its column has a line of its own, as far in as its cell") {
     Table table({"counter", "value"}, {Align::left, Align::right});
-    table.add({"launch 0", ""});
+    table.add({"launch 0  of a kernel with a long name", ""});
     table.add({"  smsp__sass_average_data_bytes.ratio", "4"});
     table.add({"  two words that are rather long", "5"});
-    CHECK(table.text(2, 34) ==
-          "  counter                    value\n"
-          "  ─────────────────────────  ─────\n"
-          "  launch 0\n"
+    CHECK(table.text(2, 40) ==
+          "  counter                          value\n"
+          "  ───────────────────────────────  ─────\n"
+          "  launch 0  of a kernel with a long name\n"
           "    smsp__sass_average_data_bytes.ratio\n"
-          "                                 4\n"
-          "    two words that are           5\n"
-          "    rather long\n");
+          "                                       4\n"
+          "    two words that are rather          5\n"
+          "    long\n");
+    table.add({"  smsp__sass_average_data_bytes_per_sector.ratio", "6"});
+    CHECK(table.text(2, 40).find("\n    smsp__sass_avera…es_per_sector.ratio\n") != std::string::npos);
 }
 
-TEST_CASE("a table fits: other columns are broken too, and words that are wider than theirs") {
+TEST_CASE("a value that does not fit goes below its row, and a sentence is broken between words") {
     Table table({"what", "value", "verdict"}, {Align::left, Align::right, Align::left});
     table.add({"kernel", "sm90_xmma_gemm_f32f32_tf32f32", "pass"});
-    CHECK(table.text(0, 34) ==
-          "what                value  verdict\n"
-          "──────  ─────────────────  ───────\n"
-          "kernel  sm90_xmma_gemm_f3  pass\n"
-          "             2f32_tf32f32\n");
+    table.add({"bytes", "1.5 MB", "not run"});
+    CHECK(table.text(0, 40) ==
+          "what     value  verdict\n"
+          "──────  ──────  ───────\n"
+          "kernel          pass\n"
+          "  value: sm90_xmma_gemm_f32f32_tf32f32\n"
+          "bytes   1.5 MB  not run\n");
+    CHECK(table.text(0, 33).find("  value:\n    sm90_xmma_gemm_f32f32_tf32f32\n") != std::string::npos);
+    CHECK(table.text(0, 60).find("kernel  sm90_xmma_gemm_f32f32_tf32f32  pass") != std::string::npos);
+}
+
+TEST_CASE("lines break between words, and never in a command or in code") {
+    using Lines = std::vector<std::string>;
+    CHECK(wrapped("one two three", 7) == Lines{"one two", "three"});
+    CHECK(wrapped("as in ./lab run ch05/x --live it runs", 9) ==
+          Lines{"as in", "./lab run ch05/x --live", "it runs"});
+    CHECK(wrapped("then ./lab doctor. It says more", 12) == Lines{"then", "./lab doctor.", "It says more"});
+    CHECK(wrapped("with `nsys profile ./a` and so", 8) == Lines{"with", "`nsys profile ./a`", "and so"});
+    CHECK(wrapped("the `nsys profile", 8) == Lines{"the", "`nsys", "profile"});
+    CHECK(wrapped("it is " + unbroken("> 5 and < 7"), 8) == Lines{"it is", "> 5 and < 7"});
 }
