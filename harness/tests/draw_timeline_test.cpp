@@ -239,7 +239,8 @@ TEST_CASE("Where kernels outnumber paints, those with most time in the picture h
         CHECK((box.paint == Paint::other_kernels) == (box.begin_ns >= 600));
     TimelineOptions options;
     options.from_ns = 1000;
-    for (const Box& box : timeline_of(trace, options).rows[0].boxes) CHECK(box.paint != Paint::other_kernels);
+    const Timeline late = timeline_of(trace, options);
+    for (const Box& box : late.rows[0].boxes) CHECK(box.paint != Paint::other_kernels);
     CHECK(whole.kernel_paints.size() == 12);
 }
 
