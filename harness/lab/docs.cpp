@@ -226,44 +226,50 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
                        what, range && only ? ", range " + *range : "", page.link_to(picture));
 }
 
+/// The program that the first word names; null if none does.
+const Program* program_named(const Case& of, const std::vector<std::string>& words) {
+    for (const Program& program : of.programs)
+        if (!words.empty() && program.name == words[0]) return &program;
+    return nullptr;
+}
+
+/// What a tool said, and where that is from.
+std::string text_block(const std::string& text, const Evidence& evidence) {
+    return fmt::format("```text\n{}\n```\n\n*{}*\n", text, source_label(evidence.provenance(), false));
+}
+
 /// "pair buggy memcheck": the tool's first report on that program.
 std::string report(const Page& page, const std::string& argument, Outputs&) {
     const auto [of, words] = subject_of(page, argument);
-    const auto program = std::find_if(of.programs.begin(), of.programs.end(),
-                                      [&](const Program& p) { return !words.empty() && p.name == words[0]; });
-    if (words.size() != 2 || program == of.programs.end())
+    const Program* const program = program_named(of, words);
+    if (words.size() != 2 || !program)
         throw Error(fmt::format("'{}' is no program and tool, as in 'pair buggy memcheck'", argument));
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const Evidence evidence = open_recorded(page.course, *program);
     for (const ToolReport& first : reports_in(evidence))
-        if (first.tool == words[1])
-            return fmt::format("```text\n{}\n```\n\n*{}*\n", first.text,
-                               source_label(evidence.provenance(), false));
+        if (first.tool == words[1]) return text_block(first.text, evidence);
     throw Error(fmt::format("{} reports nothing on {}", words[1], program->file.string()));
 }
 
 /// "pair buggy nsys stats": all that the tool printed, with its command line.
 std::string output(const Page& page, const std::string& argument, Outputs&) {
     const auto [of, words] = subject_of(page, argument);
-    const auto program = std::find_if(of.programs.begin(), of.programs.end(),
-                                      [&](const Program& p) { return !words.empty() && p.name == words[0]; });
-    if (program == of.programs.end()) throw Error(fmt::format("'{}' names no program", argument));
+    const Program* const program = program_named(of, words);
+    if (!program) throw Error(fmt::format("'{}' names no program", argument));
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const Evidence evidence = open_recorded(page.course, *program);
     if (value_of(evidence.provenance(), "outputs") != join(program->outputs, ", ")) return kNotRecorded;
     Statement row = evidence.database().prepare("SELECT command, text FROM TOOL_OUTPUT WHERE tool = ?");
     row.bind(1, join({words.begin() + 1, words.end()}, " "));
     if (!row.next()) throw Error(fmt::format("'{}' is no output that is kept; see `outputs`", argument));
-    return fmt::format("```text\n$ {}\n{}\n```\n\n*{}*\n", row.text(0), row.text(1),
-                       source_label(evidence.provenance(), false));
+    return text_block(fmt::format("$ {}\n{}", row.text(0), row.text(1)), evidence);
 }
 
 /// "pair buggy section=SpeedOfLight", "exercise NAME starter lines=3": of the last launch recorded.
 std::string ncu_page(const Page& page, const std::string& argument, Outputs&) {
     const auto [of, words] = subject_of(page, argument);
-    const auto program = std::find_if(of.programs.begin(), of.programs.end(),
-                                      [&](const Program& p) { return !words.empty() && p.name == words[0]; });
-    if (program == of.programs.end()) throw Error(fmt::format("'{}' names no program", argument));
+    const Program* const program = program_named(of, words);
+    if (!program) throw Error(fmt::format("'{}' names no program", argument));
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const Evidence evidence = open_recorded(page.course, *program);
     if (!evidence.was_run("ncu_details")) return "*ncu's sections of this program are not recorded yet.*\n";
@@ -289,7 +295,7 @@ std::string ncu_page(const Page& page, const std::string& argument, Outputs&) {
     if (text.empty())
         throw Error(
             fmt::format("'{}' is no section=, rule= or lines= of a launch that was recorded", argument));
-    return fmt::format("```text\n{}\n```\n\n*{}*\n", trim(text), source_label(evidence.provenance(), false));
+    return text_block(trim(text), evidence);
 }
 
 /// "buggy.cu fixed.cu": what changes, but for the comments at the head, which tell the files apart in words.
