@@ -11,10 +11,11 @@ std::vector<std::optional<double>> columns_of(const Curve& curve, int64_t begin_
         return std::clamp(ns / column_ns, 0.0, static_cast<double>(columns));
     };
     for (std::size_t i = 0; i < curve.points.size(); ++i) {
-        // A sample stands for the time since the one before, and the first for a moment.
-        const double end = column_at(static_cast<double>(curve.points[i].time_ns - begin_ns));
-        const double begin =
-            i == 0 ? end : column_at(static_cast<double>(curve.points[i - 1].time_ns - begin_ns));
+        // A sample stands for the time up to the next one, and the last for a moment.
+        const double begin = column_at(static_cast<double>(curve.points[i].time_ns - begin_ns));
+        const double end = i + 1 == curve.points.size()
+                               ? begin
+                               : column_at(static_cast<double>(curve.points[i + 1].time_ns - begin_ns));
         for (auto column = static_cast<std::size_t>(begin); column < columns; ++column) {
             const double from = std::max(begin, static_cast<double>(column));
             const double to = std::min(end, static_cast<double>(column) + 1);

@@ -30,11 +30,22 @@ Interval window_of(const Trace& trace) {
     return {window.begin, std::max(window.end, window.begin + 1)};
 }
 
+int64_t first_launch_of(const Trace& trace, const std::string& kernel) {
+    int64_t first_ns = INT64_MAX;
+    for (const Kernel& k : trace.kernels)
+        if (k.call >= 0 && trace.names[k.name] == kernel)
+            first_ns = std::min(first_ns, trace.api_calls[k.call].start_ns);
+    if (first_ns == INT64_MAX) throw Error(fmt::format("no call launches a kernel '{}'", printable(kernel)));
+    return first_ns;
+}
+
 /// The part of the whole window that is asked for.
-Interval part_of(const Interval& whole, const TimelineOptions& options) {
+Interval part_of(const Trace& trace, const Interval& whole, const TimelineOptions& options) {
     if (!options.from_ns && !options.to_ns) return whole;
     const int64_t span_ns = whole.end - whole.begin;
-    const int64_t from_ns = options.from_ns.value_or(0), to_ns = options.to_ns.value_or(span_ns);
+    const int64_t zero_ns = options.first.empty() ? 0 : first_launch_of(trace, options.first) - whole.begin;
+    const int64_t from_ns = std::max<int64_t>(0, zero_ns + options.from_ns.value_or(-zero_ns)),
+                  to_ns = options.to_ns ? zero_ns + *options.to_ns : span_ns;
     if (from_ns >= std::min(to_ns, span_ns))
         throw Error(fmt::format("nothing is left from {} to {}: the whole picture is {} long",
                                 format_ns(from_ns), format_ns(to_ns), format_ns(span_ns)));
@@ -52,7 +63,7 @@ class View {
     View(const Trace& trace, const TimelineOptions& of_picture) : all(trace), options(of_picture) {
         if (options.range) part_ = select_range(trace, *options.range);
         const Interval whole = window_of(shown());
-        window = part_of(whole, options);
+        window = part_of(shown(), whole, options);
         origin_ns = whole.begin;
         several_processes_ = has_several_processes(shown());
         for (const std::string& name : shown().names) names_.push_back(shown_name(name));

@@ -33,7 +33,7 @@
 //                   --cuda-graph-trace=graph)
 //
 //   gpu_metrics     time device name unit value
-//                   (samples of the GPU's counters: "SMs Active" in "%", the mean since the sample before)
+//                   (samples of the GPU's counters: "SMs Active" in "%", the mean up to the next sample)
 //
 //   os_calls        start end duration process thread thread_name name result nesting
 //                   (calls of the OS runtime libraries; nesting is above 0 for one made by another)

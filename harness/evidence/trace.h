@@ -87,7 +87,8 @@ struct ThreadState {
     enum Kind { running, ready, blocked } kind = running;
 };
 
-/// A metric of a GPU in percent, sampled. A sample is the mean since the one before.
+/// A metric of a GPU in percent, sampled. A sample is the mean from its time up to the next one, as
+/// nsys 2025.3 stamps them: recorded kernels lie there, to within 3 µs.
 struct Metric {
     struct Sample {
         int64_t time_ns = 0;

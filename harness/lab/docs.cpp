@@ -5,8 +5,7 @@
 //                                       `exercise NAME` and `single NAME`
 //   <!-- figure: pair -->               two timelines on one scale, in timeline.svg; also of `exercise NAME`
 //   <!-- figure: pair fixed range=R from=1ms to=2ms file=F -->   one program's, zoomed to an NVTX range, or
-//   to
-//                                       a part of it, in F
+//                                       to a part of it, in F; also first=KERNEL and recording=NAME
 //   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
 //                                       beside the page, and its numbers in two tables
 //   <!-- roofline: points=A|B roofs=C|D file=F -->   a picture of some points under two measured roofs, in F
@@ -177,13 +176,13 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
 }
 
 /// "pair fixed range=solve to=2ms file=solve.svg": a program, or both if none is named; a range, with a + for
-/// each blank, or "range=" for the whole run; a part of it; "projected" for the ranges on the GPU; and a
-/// file.
+/// each blank, or "range=" for the whole run; a part of it, with "first=KERNEL" counted from the
+/// kernel's first launch; "projected" for the ranges on the GPU; "recording=NAME"; and a file.
 std::string figure(const Page& page, const std::string& argument, Outputs& outputs) {
     const auto [of, words] = subject_of(page, argument);
     std::optional<std::size_t> only;
     std::optional<std::string> range = of.range;
-    std::string file = "timeline.svg";
+    std::string file = "timeline.svg", first, recording;
     std::optional<int64_t> from_ns, to_ns;
     bool projected = false;
     for (const std::string& word : words) {
@@ -193,6 +192,12 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
             range = word == "range=" ? std::nullopt : std::optional(join(split(word.substr(6), '+'), " "));
         else if (word == "projected")
             projected = true;
+        else if (word.starts_with("first="))
+            first = word.substr(6);
+        else if (word.starts_with("recording="))
+            recording = word.substr(10);
+        else if (word.starts_with("from=-") && parse_ns(word.substr(6)))
+            from_ns = -*parse_ns(word.substr(6));
         else if (word.starts_with("from=") && parse_ns(word.substr(5)))
             from_ns = parse_ns(word.substr(5));
         else if (word.starts_with("to=") && parse_ns(word.substr(3)))
@@ -201,17 +206,22 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
             file = word.substr(5);
         else
             throw Error(fmt::format(
-                "'{}' is no program, range=NAME, from=TIME, to=TIME, projected or file=NAME.svg", word));
+                "'{}' is no program, range=NAME, first=KERNEL, from=TIME, to=TIME, recording=NAME, projected "
+                "or file=NAME.svg",
+                word));
     }
     if (lacks_evidence(page.course, of)) return kNotRecorded;
     const CaseEvidence evidence = obtain(page.course, of, Source::recorded, no_announcement);
     std::vector<std::pair<const Trace*, TimelineOptions>> programs;
     std::vector<const Trace*> others;  // for one colour a kernel in all pictures of the case
     for (std::size_t side = 0; side < of.programs.size(); ++side) {
-        const Trace& trace = evidence.sides[side].trace();
+        const Evidence* const recorded = evidence.sides[side].recording(recording);
+        if (!recorded) throw Error(fmt::format("there is no recording '{}'", recording));
+        const Trace& trace = recorded->trace();
         if (!only || *only == side)
-            programs.push_back(
-                {&trace, {of.programs[side].name + ".cu", evidence.label, range, projected, from_ns, to_ns}});
+            programs.push_back({&trace,
+                                {of.programs[side].name + ".cu", evidence.label, range, projected, from_ns, to_ns,
+                                 first}});
         else
             others.push_back(&trace);
     }

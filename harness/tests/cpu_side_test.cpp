@@ -201,8 +201,8 @@ TEST_CASE("timeline: a row for each thread of the program, its OS calls, and cur
     CHECK(text.find("SMs Active %") != std::string::npos);
 }
 
-TEST_CASE("curves: a column shows the mean of the samples in it, each for the time since the one before") {
-    const Curve curve{"SMs Active", "%", {{0, 7}, {10, 40}, {30, 80}, {50, 0}}};
+TEST_CASE("curves: a column shows the mean of the samples in it, each for the time up to the next") {
+    const Curve curve{"SMs Active", "%", {{0, 40}, {10, 80}, {30, 0}, {50, 7}}};
     const auto columns = columns_of(curve, 0, 20, 4);
     REQUIRE(columns.size() == 4);
     CHECK(*columns[0] == doctest::Approx(60));  // 10 ns of 40, and 10 of 80

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "common/check.cuh"
-#include "common/nvtx.hpp"
+#include "common/nvtx_mark.hpp"
 #include "common/options.hpp"
 
 namespace cg = cooperative_groups;
@@ -115,10 +115,12 @@ int main(int argc, char** argv) {
         const double z = drawn[i] = 0.68f * static_cast<float>(random() >> 8) / (1 << 24);
         encoded[i] = static_cast<float>(std::log1p(255 * (z + z * z * z)) / std::log(256));
     }
+    const nvtx3::named_category loader{1, "loader"};
     const auto load = [&](size_t step, float* inputs) {
         nvtx3::scoped_range range{"load"};
         for (size_t i = 0; i < count; ++i)
             inputs[i] = static_cast<float>(std::expm1(encoded[step * count + i] * std::log(256)) / 255);
+        nvtx3::mark("batch ready", loader, nvtx3::payload{step});
     };
     std::deque<Place> places;  // they stay where they are
     for (size_t worker = 0; worker < kWorkers; ++worker) places.emplace_back(count);

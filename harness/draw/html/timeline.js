@@ -340,7 +340,7 @@
         looks[cell(row.paint, i)].ink);
   }
 
-  // A sample is worth for the time since the one before. Where several share a pixel, the fullest colour reaches to the
+  // A sample stands for the time up to the next one. Where several share a pixel, the fullest colour reaches to the
   // least of them, and the pale one to the most.
   function drawCurve(curve, y) {
     const { times, values, order, count } = curve, [t0, t1] = scale.domain(), bottom = y + curve.height - 4;
@@ -357,8 +357,8 @@
       bar(from, to, most, 0.4);
       bar(from, to, least, 0.6);
     };
-    for (let i = Math.max(1, firstAfter(times, order, t0)); i < count && times[i - 1] < t1; i++) {
-      const a = Math.round(scale(times[i - 1])), b = Math.max(a + 1, Math.round(scale(times[i])));
+    for (let i = Math.max(0, firstAfter(times, order, t0) - 1); i + 1 < count && times[i] < t1; i++) {
+      const a = Math.round(scale(times[i])), b = Math.max(a + 1, Math.round(scale(times[i + 1])));
       if (a === from && b === to) {
         least = Math.min(least, values[i]);
         most = Math.max(most, values[i]);
@@ -495,9 +495,9 @@
     const row = place && rowAt(place[1]), hit = place && eventAt(place);
     tip.hidden = true;
     if (row?.kind === "curve") {
-      const at = firstAfter(row.times, row.order, scale.invert(place[0]));
-      if (at === 0 || at >= row.count) return;
-      fillTip(`${row.name}: ${inUnit(row.values[at], row.unit)}`, [["until", exactly(row.times[at])]]);
+      const at = firstAfter(row.times, row.order, scale.invert(place[0])) - 1;
+      if (at < 0 || at + 1 >= row.count) return;
+      fillTip(`${row.name}: ${inUnit(row.values[at], row.unit)}`, [["from", exactly(row.times[at])]]);
     } else if (hit) {
       fillTip(textOf(hit.row, hit.i), factsOf(hit), hit.more ? `${grouped(hit.more)} more in this pixel: zoom in` : "");
     } else return;
