@@ -24,7 +24,8 @@ __global__ void jacobi_step(const float* plate, float* next, int side) {
     next[i] = 0.25f * (plate[i - 1] + plate[i + 1] + plate[i - side] + plate[i + side]);
 }
 
-/// Adds the squares of what a step has changed. (Not inlined, so that it keeps its name in samples of the CPU.)
+/// Adds the squares of what a step has changed. (Not inlined, so that it keeps its name in samples of the
+/// CPU.)
 [[gnu::noinline]] double add_changes(const std::vector<float>& plate, const std::vector<float>& next) {
     double sum = 0;
     for (size_t i = 0; i < plate.size(); ++i)

@@ -1,5 +1,6 @@
-// An instant with a number, by NVTX's C++ API: `nvtx3::mark("ready", category, nvtx3::payload{batch})`, with a
-// `nvtx3::named_category category{1, "loader"}`. For toolkits before 12.9 it stands in as common/nvtx.hpp does.
+// An instant with a number, by NVTX's C++ API: `nvtx3::mark("ready", category, nvtx3::payload{batch})`, with
+// a `nvtx3::named_category category{1, "loader"}`. For toolkits before 12.9 it stands in as common/nvtx.hpp
+// does.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ struct TimelineOptions {
     bool projected = false;            ///< a row of the NVTX ranges as the GPU saw them, too
     std::optional<int64_t> from_ns = {};  ///< only from here on, counted from the whole picture's left edge
     std::optional<int64_t> to_ns = {};    ///< and only up to here
-    std::string first = {};  ///< a kernel; both are counted from the call that launches it first
+    std::string first = {};               ///< a kernel; both are counted from the call that launches it first
 };
 
 /// What a box is painted as. Up to six kernels of a picture have a paint each; further ones share one.

@@ -165,7 +165,7 @@ def main():
         subprocess.run([lab, "timeline", export, "--html", file], check=True, stdout=subprocess.DEVNULL)
         with open(file, encoding="utf-8") as page:
             text = page.read()
-        curve = '"curves":[{"name":"SMs Active","unit":"%","points":[0,0,30000,73,60000,20]}'
+        curve = '"curves":[{"name":"SMs Active","unit":"%","points":[0,73,30000,20,60000,0]}'
         with open(file, "w", encoding="utf-8") as page:
             page.write(text.replace('"curves":[', curve))
         with Timeline(file) as page:
