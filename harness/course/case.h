@@ -70,6 +70,32 @@ struct Answer {
 
 enum class CaseKind { pair, exercise, single };
 
+/// guided: the starter marks the place. find: nothing does, and the diagnosis is asked. unknown: the fault is
+/// drawn as well.
+enum class ExerciseKind { guided, find, unknown };
+[[nodiscard]] const char* to_string(ExerciseKind kind);
+
+/// A question whose right answer is computed from evidence: a number, one of some choices, or a name as the
+/// tools write it.
+struct Question {
+    /// look: about the slow program, before anything is explained. diagnosis: of an exercise.
+    enum Purpose { quiz, look_first, diagnosis };
+
+    Purpose purpose = quiz;
+    std::string id, asks, look;  ///< `look`: where to find the answer, shown after a wrong one
+    std::string why;             ///< a sentence that is shown after the right answer
+    std::string instead_of;      ///< asked after two wrong answers to the question with this id; "" if not
+    std::string about;           ///< the case whose evidence answers it; "" for the pair
+    std::size_t side = 0;        ///< which of the case's programs
+    std::string recording;       ///< "" for the plain one
+    Query query;
+    std::string unit;
+    double tolerance = 0;              ///< relative, for a number
+    bool wants_text = false;           ///< a name: of a kernel, a call, a line
+    std::vector<std::string> choices;  ///< if not empty, the answer is the number (from 1) of a choice
+    std::string where;                 ///< "ch05_streams/chapter.toml:12"
+};
+
 struct Case {
     CaseKind kind = CaseKind::pair;
     std::string id;    ///< "ch05_streams", "ch05_streams/missing_event" or "ch07_roofline/ceilings"
@@ -89,10 +115,12 @@ struct Case {
     std::vector<std::string> bandwidths, computes;  ///< the roofs that this program measures, for rooflines
 
     // Of an exercise:
+    ExerciseKind exercise_kind = ExerciseKind::guided;
     int minutes = 0;
     std::string objective;
     std::vector<std::string> hints;          ///< each says more than the one before
     std::vector<std::string> starter_fails;  ///< the findings that the untouched starter fails
+    std::vector<Question> diagnosis;         ///< about the starter, to be answered besides the repair
     std::vector<Answer> wrong, right;
 
     /// The tools that its findings need.
@@ -133,5 +161,12 @@ class TomlReader;
 
 /// Reads `side`: which of the case's programs.
 [[nodiscard]] std::size_t read_side(TomlReader& toml, const Case& of);
+
+/// Reads a question about a case. One of the quiz says which of two programs it is about; the others are
+/// about the first.
+[[nodiscard]] Question read_question(TomlReader& toml, const Case& about, Question::Purpose purpose);
+
+/// Adds `question`, unless its id is taken already.
+void add_question(std::vector<Question>& all, Question question, const TomlReader& toml);
 
 }  // namespace lab

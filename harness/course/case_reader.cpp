@@ -277,13 +277,33 @@ void read_answers(const fs::path& root, Case& of) {
             fail_at(of.folder / "case.toml", 1, fmt::format("two answers are called '{}'", program.name));
 }
 
+ExerciseKind read_exercise_kind(TomlReader& toml) {
+    const std::string word = toml.text_or("kind", "guided");
+    for (const ExerciseKind kind : {ExerciseKind::guided, ExerciseKind::find, ExerciseKind::unknown})
+        if (word == to_string(kind)) return kind;
+    toml.fail(fmt::format("'{}' is no kind of exercise: guided, find or unknown", word), "kind");
+}
+
 void read_exercise_facts(TomlReader& toml, Case& exercise) {
+    exercise.exercise_kind = read_exercise_kind(toml);
     exercise.minutes = static_cast<int>(toml.integer("minutes"));
     exercise.objective = toml.text("objective");
     exercise.hints = toml.texts("hints");
     exercise.starter_fails = toml.texts("starter_fails");
     if (exercise.hints.empty()) toml.fail("an exercise has hints", "hints");
     if (exercise.starter_fails.empty()) toml.fail("the starter must fail some finding", "starter_fails");
+}
+
+/// The questions of an exercise, whose answers no page gives. All are about the starter.
+std::vector<Question> read_diagnosis(TomlReader& toml, const Case& of) {
+    std::vector<Question> all;
+    for (TomlReader& block : toml.tables("diagnosis")) {
+        add_question(all, read_question(block, of, Question::diagnosis), block);
+    }
+    const bool is_asked = of.kind == CaseKind::exercise && of.exercise_kind != ExerciseKind::guided;
+    if (is_asked != !all.empty())
+        toml.fail("an exercise of the kinds find and unknown asks for the diagnosis, and no other", "kind");
+    return all;
 }
 
 CaseKind kind_of(const std::string& chapter, const fs::path& folder) {
@@ -350,6 +370,47 @@ Query read_query(TomlReader& toml, const Case& of, const std::string& recording)
     if (const std::string why = cannot_be_asked(of.programs[0], recording, query.needs); !why.empty())
         toml.fail("the question " + why, recording.empty() ? "" : "recording");
     return query;
+}
+
+Question read_question(TomlReader& toml, const Case& about, Question::Purpose purpose) {
+    Question question;
+    question.purpose = purpose;
+    question.where = toml.where();
+    question.id = toml.text("id");
+    question.asks = toml.text("asks");
+    question.look = toml.text("look");
+    if (about.kind != CaseKind::pair) question.about = about.name;
+    question.why = toml.text_or("why", "");
+    if (about.programs.size() > 1 && purpose == Question::quiz) question.side = read_side(toml, about);
+    question.recording = toml.text_or("recording", "");
+    question.query = read_query(toml, about, question.recording);
+    question.unit = toml.text_or("unit", "");
+    question.tolerance = toml.number_or("tolerance", 0);
+    question.choices = toml.texts_or_none("choices");
+    question.wants_text = toml.flag_or("text", false);
+    if (purpose == Question::quiz) question.instead_of = toml.text_or("instead_of", "");
+    toml.expect_all_read();
+    return question;
+}
+
+void add_question(std::vector<Question>& all, Question question, const TomlReader& toml) {
+    const auto find = [&](const std::string& id) {
+        return std::find_if(all.begin(), all.end(), [&](const Question& q) { return q.id == id; });
+    };
+    if (find(question.id) != all.end())
+        toml.fail(fmt::format("a second question is called '{}'", question.id), "id");
+    if (!question.instead_of.empty()) {
+        const auto before = find(question.instead_of);
+        if (before == all.end() || !before->instead_of.empty())
+            toml.fail(fmt::format("no question '{}' stands above this one", question.instead_of),
+                      "instead_of");
+    }
+    all.push_back(std::move(question));
+}
+
+const char* to_string(ExerciseKind kind) {
+    constexpr const char* kWords[] = {"guided", "find", "unknown"};
+    return kWords[static_cast<std::size_t>(kind)];
 }
 
 Needs Case::needs() const {
@@ -420,6 +481,7 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.computes = toml.texts_or_none("computes");
     result.findings = read_findings(toml, result);
     result.points = read_points(toml, result);
+    result.diagnosis = read_diagnosis(toml, result);
     toml.expect_all_read();
     for (const std::string& id : result.starter_fails)
         if (!result.finding(id)) toml.fail(fmt::format("there is no finding '{}'", id), "starter_fails");

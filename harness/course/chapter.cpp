@@ -42,24 +42,12 @@ std::vector<Case> read_exercises(const fs::path& root, const std::string& chapte
     return exercises;
 }
 
-Question read_question(TomlReader& toml, const Chapter& chapter) {
-    Question question;
-    question.where = toml.where();
-    question.id = toml.text("id");
-    question.asks = toml.text("asks");
-    question.look = toml.text("look");
-    question.about = toml.text_or("case", "");
-    if (!question.about.empty() && !chapter.exercise(question.about) && !chapter.single(question.about))
-        toml.fail(fmt::format("there is no case '{}'", question.about), "case");
-    const Case& about = chapter.case_of(question);
-    if (about.programs.size() > 1) question.side = read_side(toml, about);
-    question.recording = toml.text_or("recording", "");
-    question.query = read_query(toml, about, question.recording);
-    question.unit = toml.text_or("unit", "");
-    question.tolerance = toml.number_or("tolerance", 0);
-    question.choices = toml.texts_or_none("choices");
-    toml.expect_all_read();
-    return question;
+/// A question of the quiz: about the pair unless it names another case.
+Question read_quiz_question(TomlReader& toml, const Chapter& chapter) {
+    const std::string about = toml.text_or("case", "");
+    const Case* const found = chapter.exercise(about) ? chapter.exercise(about) : chapter.single(about);
+    if (!about.empty() && !found) toml.fail(fmt::format("there is no case '{}'", about), "case");
+    return read_question(toml, found ? *found : chapter.pair, Question::quiz);
 }
 
 }  // namespace
@@ -125,13 +113,10 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     for (const fs::path& each : case_folders(root, folder))
         chapter.singles.push_back(read_case(root, folder, each));
     chapter.exercises = read_exercises(root, folder);
-    for (TomlReader& block : toml.tables("quiz")) {
-        Question question = read_question(block, chapter);
-        for (const Question& other : chapter.quiz)
-            if (other.id == question.id)
-                block.fail(fmt::format("a second question is called '{}'", question.id), "id");
-        chapter.quiz.push_back(std::move(question));
-    }
+    for (TomlReader& block : toml.tables("look"))
+        add_question(chapter.look, read_question(block, chapter.pair, Question::look_first), block);
+    for (TomlReader& block : toml.tables("quiz"))
+        add_question(chapter.quiz, read_quiz_question(block, chapter), block);
     toml.expect_all_read();
     return chapter;
 }

@@ -9,19 +9,6 @@
 
 namespace lab {
 
-/// A question whose right answer is computed from evidence.
-struct Question {
-    std::string id, asks, look;  ///< `look`: where to find the answer, shown after a wrong one
-    std::string about;           ///< the case whose evidence answers it; "" for the pair
-    std::size_t side = 0;        ///< which of the case's programs
-    std::string recording;       ///< "" for the plain one
-    Query query;
-    std::string unit;
-    double tolerance = 0;              ///< relative, for a number
-    std::vector<std::string> choices;  ///< if not empty, the answer is the number (from 1) of a choice
-    std::string where;                 ///< "ch05_streams/chapter.toml:12"
-};
-
 struct Chapter {
     std::string id;        ///< the folder: "ch05_streams"
     std::string short_id;  ///< "ch05"
@@ -33,6 +20,7 @@ struct Chapter {
     Case pair;
     std::vector<Case> exercises;  ///< by number
     std::vector<Case> singles;    ///< programs beside the pair, such as one that measures roofs; by name
+    std::vector<Question> look;   ///< questions about the pair's first program, before it is explained
     std::vector<Question> quiz;
 
     /// An exercise, or a single program, by name; null if there is none.

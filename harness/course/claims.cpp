@@ -167,12 +167,17 @@ EvidenceOf recorded_evidence(const Course& course, bool stale_fails) {
 }
 
 void judge_answers(const Chapter& chapter, const EvidenceOf& evidence_of, const AddClaim& add) {
-    for (const Question& question : chapter.quiz) {
-        const Claim about = not_judged(Claim::Kind::answer, chapter.id, question.id, question.where);
+    std::vector<Question> questions = chapter.look;
+    append(questions, chapter.quiz);
+    for (const Case& exercise : chapter.exercises) append(questions, exercise.diagnosis);
+    for (const Question& question : questions) {
+        const std::string subject =
+            question.purpose == Question::diagnosis ? chapter.case_of(question).id : chapter.id;
+        const Claim about = not_judged(Claim::Kind::answer, subject, question.id, question.where);
         attempt(about, add, [&] {
             const Case& of = chapter.case_of(question);
             const Evidence evidence = evidence_of(of, of.programs[question.side]);
-            (void)right_answer(question, *evidence.recording(question.recording));
+            (void)right_words(question, *evidence.recording(question.recording));
             add_judged(add, about, true, "");
         });
     }

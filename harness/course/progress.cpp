@@ -19,10 +19,11 @@ namespace lab {
 namespace {
 
 /// In the order of the enum.
-constexpr const char* kSteps[] = {"started", "failed", "passed", "ungraded", "hint", "right", "wrong"};
+constexpr const char* kSteps[] = {"started", "failed", "passed", "ungraded",
+                                  "hint",    "right",  "wrong",  "repaired"};
 
 bool is_check(Step step) {
-    return step == Step::failed || step == Step::passed || step == Step::ungraded;
+    return step == Step::failed || step == Step::passed || step == Step::repaired || step == Step::ungraded;
 }
 
 std::optional<Step> step_from(const std::string& word) {
@@ -42,6 +43,7 @@ bool is_time(const std::string& word) {
 
 const char* state_of(const Done& done) {
     if (done.passed) return "passed";
+    if (done.repaired) return "repaired";
     if (done.ungraded) return "ungraded";
     if (done.checks > 0) return "tried";
     return done.started ? "started" : "not started";
@@ -92,6 +94,7 @@ Done Progress::exercise(const std::string& subject) const {
         if (!is_check(line.step)) continue;
         ++done.checks;
         done.ungraded = line.step == Step::ungraded;
+        done.repaired = line.step == Step::repaired;
         done.failed = line.failed;
     }
     return done;
@@ -100,6 +103,13 @@ Done Progress::exercise(const std::string& subject) const {
 std::string Progress::last_activity() const {
     const std::vector<Line> all = lines();
     return all.empty() ? "" : all.back().time;
+}
+
+int Progress::wrong_answers(const std::string& subject) const {
+    const std::vector<Line> all = lines();
+    return static_cast<int>(std::count_if(all.begin(), all.end(), [&](const Line& line) {
+        return line.subject == subject && line.step == Step::wrong;
+    }));
 }
 
 std::optional<Step> Progress::last_answer(const std::string& subject) const {

@@ -16,8 +16,9 @@
 
 namespace lab {
 
-/// What happened to an exercise or a question. A hint's line is written each time a further hint is shown.
-enum class Step { started, failed, passed, ungraded, hint, right, wrong };
+/// What happened to an exercise or a question. A hint's line is written each time a further hint is shown. An
+/// answer is `repaired` if it passes and the diagnosis is still open.
+enum class Step { started, failed, passed, ungraded, hint, right, wrong, repaired };
 
 /// These words take the place of findings where the answer could not be graded.
 inline constexpr const char* kDoesNotCompile = "does-not-compile";
@@ -27,14 +28,15 @@ inline constexpr const char* kDoesNotEnd = "does-not-end";
 struct Done {
     bool started = false, passed = false;
     bool ungraded = false;            ///< the latest check could not be graded
-    int checks = 0;                   ///< passed, failed or ungraded
+    bool repaired = false;            ///< the latest check passed, without the diagnosis
+    int checks = 0;                   ///< passed, repaired, failed or ungraded
     int hints = 0;                    ///< hints shown
     std::vector<std::string> failed;  ///< findings that the latest check failed
     std::string last;                 ///< the time of the latest line; "" if there is no line
     int line = 0;                     ///< the number of the latest line, among those that count
 };
 
-/// "not started", "started", "ungraded", "tried" or "passed".
+/// "not started", "started", "ungraded", "tried", "repaired" or "passed".
 [[nodiscard]] const char* state_of(const Done& done);
 
 /// The file and its lines. It is read at every question. A missing file has no lines.
@@ -50,6 +52,8 @@ class Progress {
 
     /// The question's last answer, right or wrong; nothing if it was never answered.
     [[nodiscard]] std::optional<Step> last_answer(const std::string& subject) const;
+
+    [[nodiscard]] int wrong_answers(const std::string& subject) const;
 
     /// The time of the latest line, "" if there is no line.
     [[nodiscard]] std::string last_activity() const;

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <regex>
+#include <variant>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -26,17 +28,45 @@ QuizEvidence quiz_evidence(const Course& course, const Chapter& chapter, const Q
             live ? live_evidence_path(course, program) : course.evidence_of(program)};
 }
 
-double right_answer(const Question& question, const Evidence& evidence) {
-    const auto fail = [&](const std::string& why) {
-        throw Error(fmt::format("question {}{}", question.id, why), kFindingFailed);
-    };
+namespace {
+
+[[noreturn]] void fail(const Question& question, const std::string& why) {
+    throw Error(fmt::format("question {}{}", question.id, why), kFindingFailed);
+}
+
+std::variant<double, std::string> answer_in(const Question& question, const Evidence& evidence) {
     const Measured measured = measure(evidence, question.query);
-    if (!measured.value) fail(" has no answer in this evidence: " + measured.missing);
-    const double* const number = std::get_if<double>(&*measured.value);
-    if (!number) fail(" has no answer in this evidence: it is a text");
+    if (!measured.value) fail(question, " has no answer in this evidence: " + measured.missing);
+    return *measured.value;
+}
+
+std::string name_in(const Question& question, const Evidence& evidence) {
+    const auto answer = answer_in(question, evidence);
+    const std::string* const name = std::get_if<std::string>(&answer);
+    if (!name || trim(*name).empty()) fail(question, " has no answer in this evidence: it is no text");
+    return *name;
+}
+
+/// A name as people write it: in small letters, without spaces, `void`, and what a kernel's full name has
+/// behind the short one.
+std::string plain_name(const std::string& name) {
+    std::string plain = name.substr(0, name.find_first_of("<("));
+    if (plain.empty()) plain = name;
+    std::erase_if(plain, [](unsigned char c) { return std::isspace(c) || c == ';' || c == '`'; });
+    std::transform(plain.begin(), plain.end(), plain.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    return plain;
+}
+
+}  // namespace
+
+double right_answer(const Question& question, const Evidence& evidence) {
+    const auto answer = answer_in(question, evidence);
+    const double* const number = std::get_if<double>(&answer);
+    if (!number) fail(question, " has no answer in this evidence: it is a text");
     const auto choices = static_cast<double>(question.choices.size());
     if (choices > 0 && (*number != std::floor(*number) || *number < 1 || *number > choices))
-        fail(fmt::format(": the evidence answers {}, which is no choice", *number));
+        fail(question, fmt::format(": the evidence answers {}, which is no choice", *number));
     return *number;
 }
 
@@ -88,6 +118,21 @@ double parse_answer(const Question& question, const std::string& text) {
 
 bool is_right(const Question& question, double answer, double right) {
     return std::fabs(answer - right) <= question.tolerance * std::fabs(right);
+}
+
+std::string right_words(const Question& question, const Evidence& evidence) {
+    if (question.wants_text) return printable(name_in(question, evidence));
+    const double right = right_answer(question, evidence);
+    if (!question.choices.empty()) return question.choices[static_cast<std::size_t>(right) - 1];
+    return Measured{right, "", true}.text_in(question.unit);
+}
+
+bool is_right(const Question& question, const Evidence& evidence, const std::string& text) {
+    if (question.wants_text) {
+        if (trim(text).empty()) throw Error("write the name as the tools do");
+        return plain_name(text) == plain_name(name_in(question, evidence));
+    }
+    return is_right(question, parse_answer(question, text), right_answer(question, evidence));
 }
 
 }  // namespace lab

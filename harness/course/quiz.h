@@ -31,4 +31,12 @@ struct QuizEvidence {
 /// Without a tolerance the answer must be equal.
 [[nodiscard]] bool is_right(const Question& question, double answer, double right);
 
+/// The right answer as it is shown: a number with its unit, a choice's words, or a name. An Error if the
+/// evidence has none.
+[[nodiscard]] std::string right_words(const Question& question, const Evidence& evidence);
+
+/// Is this text the right answer? A name counts without its template arguments and parameters too, and in
+/// either case. An Error says how to write it.
+[[nodiscard]] bool is_right(const Question& question, const Evidence& evidence, const std::string& text);
+
 }  // namespace lab

@@ -61,10 +61,14 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
         fmt::print("\n{}\n", paragraph(fmt::format("{}  {}{}", word, file, more)));
         if (step == Step::failed) exercise.print_hint(std::max(exercise.progress.exercise(id).hints, 1));
         fmt::print("next     {}\n", paragraph(next, 9));
-        return exit_code_of(verdict);
+        return step == Step::repaired ? kFindingFailed : exit_code_of(verdict);
     };
     switch (verdict) {
         case Verdict::pass:
+            if (!is_diagnosed(exercise.progress, exercise.chosen.chapter, exercise.of))
+                return end(Step::repaired, yellow("repaired"),
+                           ", and not diagnosed: what was wrong, and how do you know?",
+                           fmt::format("./lab diagnose {} asks; with that it has passed", name));
             return end(Step::passed, green("passed"),
                        "\ncompare  " +
                            unbroken(fmt::format("diff {} {}", file, exercise.of.programs[1].file.string())),

@@ -66,6 +66,7 @@ std::string next_exercise(const Chapter& chapter, const Case& exercise) {
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.id);
     if (done.passed) return next_exercise(chapter, exercise);
+    if (done.repaired) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise.name);
     return fmt::format("./lab {} {}/{}", done.started || done.checks > 0 ? "check" : "start",
                        chapter.short_id, exercise.name);
 }
@@ -74,8 +75,30 @@ Progress progress_of(const Course& course) {
     return Progress(course.root() / "work" / "progress.txt");
 }
 
+const Question* sibling_of(const std::vector<Question>& all, const Question& question) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Question& q) { return q.instead_of == question.id; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+std::optional<Step> last_answer(const Progress& progress, const Chapter& chapter,
+                                const std::vector<Question>& all, const Question& question) {
+    const Question* const sibling = sibling_of(all, question);
+    if (sibling && progress.last_answer(question_subject(chapter, *sibling)) == Step::right)
+        return Step::right;
+    return progress.last_answer(question_subject(chapter, question));
+}
+
+bool is_diagnosed(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    return std::all_of(exercise.diagnosis.begin(), exercise.diagnosis.end(), [&](const Question& q) {
+        return progress.last_answer(question_subject(chapter, q)) == Step::right;
+    });
+}
+
 std::string question_subject(const Chapter& chapter, const Question& question) {
-    return chapter.id + ":" + question.id;
+    const bool of_exercise = question.purpose == Question::diagnosis;
+    const char* const look = question.purpose == Question::look_first ? "look." : "";
+    return (of_exercise ? chapter.id + "/" + question.about : chapter.id) + ":" + look + question.id;
 }
 
 }  // namespace lab

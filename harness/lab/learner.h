@@ -1,7 +1,9 @@
 // The learner's own files: where an exercise's answer is, and what has been done so far.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "course/course.h"
 #include "course/progress.h"
@@ -46,7 +48,18 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 /// work/progress.txt
 [[nodiscard]] Progress progress_of(const Course& course);
 
-/// What a question is called in progress.txt: "ch05_streams:kernels_at_once".
+/// The question that is asked instead of this one after two wrong answers; null if there is none.
+[[nodiscard]] const Question* sibling_of(const std::vector<Question>& all, const Question& question);
+
+/// The last answer to a question, or to its sibling if that was right; nothing if there is none.
+[[nodiscard]] std::optional<Step> last_answer(const Progress& progress, const Chapter& chapter,
+                                              const std::vector<Question>& all, const Question& question);
+
+/// Is every question of the exercise's diagnosis answered right? So if there is none.
+[[nodiscard]] bool is_diagnosed(const Progress& progress, const Chapter& chapter, const Case& exercise);
+
+/// What a question is called in progress.txt: "ch05_streams:kernels_at_once", one of the first look
+/// "ch05_streams:look.streams", and one of a diagnosis "ch05_streams/priority:which_stream".
 [[nodiscard]] std::string question_subject(const Chapter& chapter, const Question& question);
 
 }  // namespace lab

@@ -1,5 +1,5 @@
-// lab quiz CH: questions whose answers are read off what the tools saw, and graded by query, with a GPU or
-// without.
+// lab look, lab quiz, lab diagnose: questions whose answers are read off what the tools saw, and graded by
+// query, with a GPU or without.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "course/quiz.h"
 #include "lab/command.h"
 #include "lab/learner.h"
+#include "lab/run.h"
 
 namespace lab {
 
@@ -29,6 +30,24 @@ struct Graded {
     Result result;
     std::string label = {};  ///< where the evidence that decided is from
 };
+
+/// What is asked: before a chapter's explanation, in its quiz, or of an exercise.
+struct Questionnaire {
+    Question::Purpose purpose;
+    const Chapter& chapter;
+    const Case* exercise;  ///< null unless it is diagnosed
+
+    [[nodiscard]] const std::vector<Question>& questions() const {
+        if (purpose == Question::diagnosis) return exercise->diagnosis;
+        return purpose == Question::look_first ? chapter.look : chapter.quiz;
+    }
+    [[nodiscard]] std::string command() const {
+        if (exercise) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise->name);
+        return (purpose == Question::look_first ? "./lab look " : "./lab quiz ") + chapter.short_id;
+    }
+};
+
+constexpr int kMostTries = 2;  ///< a third would be a guess
 
 /// `label`: where its evidence is from, unless that stands above the question before.
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
@@ -64,18 +83,23 @@ void print_result(const Course& course, const Question& question, const QuizEvid
     } else if (!question.choices.empty()) {
         fmt::print("   {}\n", green("right"));
     } else {
-        const double value = right_answer(question, evidence.evidence);
-        const Measured measured{value, "", true};
-        fmt::print("   {}: {} in {}\n", green("right"), measured.text_in(unit_of(question, value)),
+        std::string words = right_words(question, evidence.evidence);
+        if (!question.wants_text) {
+            const double value = right_answer(question, evidence.evidence);
+            words = Measured{value, "", true}.text_in(unit_of(question, value));
+        }
+        fmt::print("   {}: {} in {}\n", green("right"), words,
                    evidence.live ? "your live run" : "this recording");
     }
+    if (result == Result::right && !question.why.empty()) fmt::print("   {}\n", paragraph(question.why, 3));
 }
 
 using Answers = std::map<std::string, std::string>;  ///< by the question's id
 
 /// Reads lines of "id = answer". Empty lines, # comments and questions without an answer are passed over.
 /// What cannot be read is added to `faults`, with its line.
-Answers read_answers(const std::string& path, const Chapter& chapter, std::vector<std::string>& faults) {
+Answers read_answers(const std::string& path, const std::vector<Question>& questions,
+                     std::vector<std::string>& faults) {
     const bool from_input = path == "-";
     std::string text =
         from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
@@ -87,15 +111,15 @@ Answers read_answers(const std::string& path, const Chapter& chapter, std::vecto
         if (line.empty()) continue;
         const std::size_t equals = line.find('=');
         const std::string id = trim(line.substr(0, equals));
-        const auto question = std::find_if(chapter.quiz.begin(), chapter.quiz.end(),
-                                           [&](const Question& q) { return q.id == id; });
+        const auto question =
+            std::find_if(questions.begin(), questions.end(), [&](const Question& q) { return q.id == id; });
         try {
             if (equals == std::string::npos) throw Error("a line is 'question = answer'");
-            if (question == chapter.quiz.end())
+            if (question == questions.end())
                 throw Error(fmt::format("there is no question '{}'", printable(id)));
             const std::string answer = trim(line.substr(equals + 1));
             if (answer.empty()) continue;
-            (void)parse_answer(*question, answer);
+            if (!question->wants_text) (void)parse_answer(*question, answer);
             answers[id] = answer;
         } catch (const Error& problem) {
             faults.push_back(
@@ -109,7 +133,8 @@ Answers read_answers(const std::string& path, const Chapter& chapter, std::vecto
 std::optional<std::string> ask_line(const Question& question) {
     const std::string unit =
         question.unit.empty() || question.unit == "share" ? "" : " (" + question.unit + ")";
-    fmt::print("   {}{}: ", question.choices.empty() ? "number" : "letter", unit);
+    const char* const kind = question.wants_text ? "name" : question.choices.empty() ? "number" : "letter";
+    fmt::print("   {}{}: ", kind, unit);
     std::fflush(stdout);
     std::string line;
     const bool ended = !std::getline(std::cin, line);
@@ -119,17 +144,16 @@ std::optional<std::string> ask_line(const Question& question) {
 }
 
 Result grade(const Question& question, const QuizEvidence& evidence, const std::string& text) {
-    const double right = right_answer(question, evidence.evidence);
-    return is_right(question, parse_answer(question, text), right) ? Result::right : Result::wrong;
+    return is_right(question, evidence.evidence, text) ? Result::right : Result::wrong;
 }
 
 using Note = std::function<void(Result)>;
 
-/// Asks until the answer is right or an empty line passes on, and notes each result. False if the learner
-/// leaves.
+/// Asks until the answer is right, the tries are used up, or an empty line passes on, and notes each result.
+/// False if the learner leaves.
 bool ask_until_right(const Course& course, const Question& question, const QuizEvidence& evidence,
                      const Note& note) {
-    for (;;) {
+    for (int tries = 0;;) {
         const std::optional<std::string> text = ask_line(question);
         if (!text || text->empty()) return text.has_value();
         try {
@@ -142,7 +166,8 @@ bool ask_until_right(const Course& course, const Question& question, const QuizE
             fmt::print("   {}\n", problem.what());
             continue;
         }
-        fmt::print("   (try again, or an empty line to go on)\n");
+        if (++tries == kMostTries) return true;
+        fmt::print("   (one more try, or an empty line to go on)\n");
     }
 }
 
@@ -157,9 +182,9 @@ std::optional<QuizEvidence> evidence_if_here(const Course& course, const Chapter
     }
 }
 
-/// The result of a question's last answer, as progress notes it.
-Result last_result(const Progress& progress, const Chapter& chapter, const Question& question) {
-    const std::optional<Step> last = progress.last_answer(question_subject(chapter, question));
+/// The result of a question's last answer, or its sibling's, as progress notes it.
+Result last_result(const Progress& progress, const Questionnaire& asked, const Question& question) {
+    const std::optional<Step> last = last_answer(progress, asked.chapter, asked.questions(), question);
     if (!last) return Result::unanswered;
     return last == Step::right ? Result::right : Result::wrong;
 }
@@ -174,56 +199,91 @@ void print_how_to_answer(std::size_t questions, std::ptrdiff_t right_already) {
 }
 
 struct QuizOptions {
-    std::string chapter, answers;
+    std::string of, answers;  ///< a chapter, or an exercise to be diagnosed
     bool json = false, all = false;
 };
 
-/// Asks on a terminal, grades `answers` if there are some, else lists the questions.
-std::vector<Graded> go_through(const Course& course, const Chapter& chapter, const Answers* answers,
-                               const QuizOptions& options) {
-    const Progress progress = progress_of(course);
-    const bool asking = !answers && !options.json && is_interactive();
-    std::vector<Graded> all;
-    for (const Question& q : chapter.quiz)
-        all.push_back({&q, asking ? last_result(progress, chapter, q) : Result::unanswered});
-    const auto is_done = [&](const Graded& g) { return !options.all && g.result == Result::right; };
-    if (asking) print_how_to_answer(all.size(), std::count_if(all.begin(), all.end(), is_done));
-    bool ended = false;
-    std::string label;
-    for (std::size_t i = 0; i < all.size() && !ended; ++i) {
-        Graded& graded = all[i];
-        const Question& question = *graded.question;
-        if (is_done(graded)) continue;
-        const std::optional<QuizEvidence> evidence = evidence_if_here(course, chapter, question);
+/// Goes through the questions: asks on a terminal, grades a file of answers, or lists them.
+class Round {
+  public:
+    Round(const Course& course, const Questionnaire& asked, const Answers* answers,
+          const QuizOptions& options)
+        : course_(course),
+          asked_(asked),
+          answers_(answers),
+          options_(options),
+          progress_(progress_of(course)) {}
+
+    std::vector<Graded> go() {
+        for (const Question& q : asked_.questions())
+            if (q.instead_of.empty())
+                all_.push_back({&q, is_asking_ ? last_result(progress_, asked_, q) : Result::unanswered});
+        const auto is_done = [&](const Graded& g) { return !options_.all && g.result == Result::right; };
+        if (is_asking_) print_how_to_answer(all_.size(), std::count_if(all_.begin(), all_.end(), is_done));
+        for (std::size_t i = 0; i < all_.size() && !has_left_; ++i) {
+            if (is_done(all_[i])) continue;
+            const Question& first = *all_[i].question;
+            const Question& now = now_asked(first);
+            go_through(all_[i], now, i + 1);
+            if (const Question& next = now_asked(first); &next != &now && !has_left_)
+                go_through(all_[i], next, i + 1);
+        }
+        return std::move(all_);
+    }
+
+  private:
+    /// The question, or its sibling once two answers to it were wrong.
+    const Question& now_asked(const Question& question) const {
+        const std::string subject = question_subject(asked_.chapter, question);
+        const bool is_open = progress_.last_answer(subject) == Step::wrong;
+        const Question* const sibling = sibling_of(asked_.questions(), question);
+        const bool is_tried = is_open && progress_.wrong_answers(subject) >= kMostTries;
+        return sibling && is_tried ? *sibling : question;
+    }
+
+    void go_through(Graded& graded, const Question& question, std::size_t number) {
+        const std::optional<QuizEvidence> evidence = evidence_if_here(course_, asked_.chapter, question);
         if (!evidence) {
             graded.result = Result::not_here;
-            continue;
+            return;
         }
+        graded.question = &question;
         graded.label = evidence->label;
-        if (!options.json)
-            print_question(chapter, question, i + 1, evidence->label == label ? "" : evidence->label);
-        label = evidence->label;
+        if (!options_.json)
+            print_question(asked_.chapter, question, number,
+                           evidence->label == label_ ? "" : evidence->label);
+        label_ = evidence->label;
         const Note note = [&](Result result) {
             graded.result = result;
-            progress.add(result == Result::right ? Step::right : Step::wrong,
-                         question_subject(chapter, question));
+            progress_.add(result == Result::right ? Step::right : Step::wrong,
+                          question_subject(asked_.chapter, question));
         };
-        if (asking) {
-            ended = !ask_until_right(course, question, *evidence, note);
-        } else if (answers && answers->count(question.id) > 0) {
-            note(grade(question, *evidence, answers->at(question.id)));
-            if (!options.json) print_result(course, question, *evidence, graded.result);
+        if (is_asking_) {
+            has_left_ = !ask_until_right(course_, question, *evidence, note);
+        } else if (answers_ && answers_->count(question.id) > 0) {
+            note(grade(question, *evidence, answers_->at(question.id)));
+            if (!options_.json) print_result(course_, question, *evidence, graded.result);
         }
     }
-    return all;
-}
+
+    const Course& course_;
+    const Questionnaire& asked_;
+    const Answers* const answers_;  ///< null without a file of them
+    const QuizOptions& options_;
+    const Progress progress_;
+    const bool is_asking_ = !answers_ && !options_.json && is_interactive();
+    bool has_left_ = false;
+    std::string label_;  ///< where the evidence of the question before is from
+    std::vector<Graded> all_;
+};
 
 std::ptrdiff_t count(const std::vector<Graded>& all, Result result) {
     return std::count_if(all.begin(), all.end(), [&](const Graded& g) { return g.result == result; });
 }
 
-nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>& graded) {
-    nlohmann::ordered_json all{{"chapter", chapter.id}};
+nlohmann::ordered_json to_json(const Questionnaire& asked, const std::vector<Graded>& graded) {
+    nlohmann::ordered_json all{{"chapter", asked.chapter.id}};
+    if (asked.exercise) all["exercise"] = asked.exercise->name;
     for (std::size_t i = 0; i < kResultNames.size(); ++i)
         all[kResultNames[i]] = count(graded, static_cast<Result>(i));
     all["questions"] = nlohmann::ordered_json::array();
@@ -239,9 +299,12 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const std::vector<Graded>
 }
 
 /// The command to go on with. `open`: some answers are wrong or missing.
-std::string next_after_quiz(const Course& course, const Chapter& chapter, bool open) {
-    if (open) return fmt::format("./lab quiz {} asks those that are not right yet", chapter.short_id);
+std::string next_step_after(const Course& course, const Questionnaire& asked, bool open) {
+    if (open) return asked.command() + " asks those that are not right yet";
+    const Chapter& chapter = asked.chapter;
     const Progress progress = progress_of(course);
+    if (asked.exercise) return next_step(progress, chapter, *asked.exercise);
+    if (asked.purpose == Question::look_first) return "./lab run " + chapter.short_id;
     for (const Case& e : chapter.exercises)
         if (const Done done = progress.exercise(e.id); !done.passed && !done.ungraded)
             return next_step(progress, chapter, e);
@@ -251,7 +314,7 @@ std::string next_after_quiz(const Course& course, const Chapter& chapter, bool o
 }
 
 /// Prints how many answers came to which result, and what to do next.
-void print_end(const Course& course, const Chapter& chapter, const std::string& answers_file,
+void print_end(const Course& course, const Questionnaire& asked, const std::string& answers_file,
                const std::vector<Graded>& graded) {
     const auto not_here = count(graded, Result::not_here), wrong = count(graded, Result::wrong),
                open = count(graded, Result::unanswered);
@@ -259,56 +322,87 @@ void print_end(const Course& course, const Chapter& chapter, const std::string& 
         fmt::print("\n{}\n",
                    paragraph(fmt::format("{} of {} questions are about runs that nobody has recorded "
                                          "yet; ./lab run {} makes them on a machine with a GPU",
-                                         not_here, graded.size(), chapter.short_id)));
+                                         not_here, graded.size(), asked.chapter.short_id)));
     if (not_here == std::ssize(graded)) return;
     if (answers_file.empty() && !is_interactive()) {
         fmt::print(
             "\n{}\n",
             paragraph(fmt::format(
-                "The questions are only listed, since this is no terminal. To answer: ./lab quiz {} in a "
+                "The questions are only listed, since this is no terminal. To answer: {} in a "
                 "terminal, or --answers FILE (- is standard input) with lines 'question = answer', for "
                 "example '{} = ...'",
-                chapter.short_id, chapter.quiz[0].id)));
+                asked.command(), asked.questions()[0].id)));
         return;
     }
     fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
-               open, next_after_quiz(course, chapter, wrong + open > 0));
+               open, next_step_after(course, asked, wrong + open > 0));
 }
 
-int quiz(const QuizOptions& options) {
+/// An answer that was repaired before its diagnosis was complete has passed now.
+void note_passed(const Course& course, const Questionnaire& asked) {
+    const Progress progress = progress_of(course);
+    if (progress.exercise(asked.exercise->id).repaired &&
+        is_diagnosed(progress, asked.chapter, *asked.exercise))
+        progress.add(Step::passed, asked.exercise->id);
+}
+
+int ask(const QuizOptions& options, Question::Purpose purpose) {
     const Course course = Course::find();
-    const Chapter chapter = course.choose(options.chapter).chapter;
-    if (chapter.quiz.empty()) throw Error(fmt::format("{} has no quiz", chapter.short_id));
+    const Course::Chosen chosen = course.choose(options.of);
+    const bool is_diagnosis = purpose == Question::diagnosis;
+    const Questionnaire asked{purpose, chosen.chapter, is_diagnosis ? chosen.part : nullptr};
+    if (is_diagnosis && (!asked.exercise || asked.exercise->diagnosis.empty()))
+        throw Error(fmt::format("{} asks for no diagnosis", options.of));
+    if (asked.questions().empty()) throw Error(fmt::format("{} has no questions", chosen.chapter.short_id));
     std::optional<Answers> answers;
     std::vector<std::string> faults;
-    if (!options.answers.empty()) answers = read_answers(options.answers, chapter, faults);
-    const std::vector<Graded> graded = go_through(course, chapter, answers ? &*answers : nullptr, options);
+    if (!options.answers.empty()) answers = read_answers(options.answers, asked.questions(), faults);
+    if (purpose == Question::look_first && !options.json) print_first_program(course, chosen.chapter);
+    const std::vector<Graded> graded = Round(course, asked, answers ? &*answers : nullptr, options).go();
+    if (is_diagnosis) note_passed(course, asked);
     if (options.json)
-        print_json(to_json(chapter, graded));
+        print_json(to_json(asked, graded));
     else
-        print_end(course, chapter, options.answers, graded);
+        print_end(course, asked, options.answers, graded);
     if (!faults.empty()) throw Error("not graded:\n" + join(faults, "\n"));
     if (count(graded, Result::wrong) + count(graded, Result::unanswered) > 0) return kFindingFailed;
     return count(graded, Result::not_here) > 0 ? kNothingCouldRun : kFine;
 }
 
-}  // namespace
-
-void add_quiz(Session& session) {
+void add_questions(Session& session, Question::Purpose purpose, const char* name, const char* what) {
     const auto options = std::make_shared<QuizOptions>();
     Subcommand command(
-        session, "quiz", "questions on what the tools saw, graded by query",
-        "On a terminal an empty line passes a question, and q or Ctrl-D ends the quiz. A file of answers has "
-        "lines 'question = answer': a number with or without its unit, a share as 0.5 or 50%, a choice by "
-        "its letter; # begins a comment.\n"
+        session, name, what,
+        "On a terminal an empty line passes a question, and q or Ctrl-D ends. After two wrong answers to a "
+        "question another one takes its place, if there is one. A file of answers has lines 'question = "
+        "answer': a number with or without its unit, a share as 0.5 or 50%, a choice by its letter, a name; "
+        "# "
+        "begins a comment.\n"
         "Exit codes: 1 an answer is wrong or a question open, 77 only questions without a recorded run are "
         "left.",
-        [options] { return quiz(*options); });
-    command.argument("CHAPTER", options->chapter, "a chapter (ch05)");
+        [options, purpose] { return ask(*options, purpose); });
+    const bool is_diagnosis = purpose == Question::diagnosis;
+    command.argument(is_diagnosis ? "EXERCISE" : "CHAPTER", options->of,
+                     is_diagnosis ? kExerciseText : "a chapter (ch05)");
     command.option("--answers", "FILE", options->answers,
                    "grades the answers in this file, or with - those on standard input");
     command.flag("--all", options->all, "asks also what you have answered right already");
     command.flag("--json", options->json, "prints the questions and results as JSON");
+}
+
+}  // namespace
+
+void add_look(Session& session) {
+    add_questions(session, Question::look_first, "look", "the slow program alone, and what you see there");
+}
+
+void add_quiz(Session& session) {
+    add_questions(session, Question::quiz, "quiz", "questions on what the tools saw, graded by query");
+}
+
+void add_diagnose(Session& session) {
+    add_questions(session, Question::diagnosis, "diagnose",
+                  "what is wrong in an exercise: questions, graded");
 }
 
 }  // namespace lab

@@ -50,12 +50,16 @@ Json report_of(const Chapter& chapter, const Progress& progress) {
                              {"failed", done.failed},
                              {"last_activity", time_or_null(done.last)}});
     }
-    for (const Question& q : chapter.quiz)
-        right += progress.last_answer(question_subject(chapter, q)) == Step::right;
+    int questions = 0;
+    for (const Question& q : chapter.quiz) {
+        if (!q.instead_of.empty()) continue;
+        ++questions;
+        right += last_answer(progress, chapter, chapter.quiz, q) == Step::right;
+    }
     return {{"chapter", chapter.id},
             {"passed", passed},
             {"exercises", exercises},
-            {"quiz", {{"right", right}, {"questions", chapter.quiz.size()}}}};
+            {"quiz", {{"right", right}, {"questions", questions}}}};
 }
 
 /// The report of what has been done in this copy of the course.

@@ -15,6 +15,7 @@
 #include "lab/learner.h"
 #include "lab/report_file.h"
 #include "lab/rooflines.h"
+#include "lab/run.h"
 #include "lab/tool_output.h"
 
 namespace lab {
@@ -170,8 +171,8 @@ void print(const Course& course, const Found& found, const std::vector<Found>& s
     const Case& of = *found.of;
     fmt::print("{}  {}\n{}\n", bold(of.id), of.title, paragraph(found.evidence->label));
     if (!found.evidence->note.empty()) fmt::print("{}\n", paragraph("(" + found.evidence->note + ")"));
-    fmt::print("\n{}", findings_text(of, found.rows));
     print_evidence(course, of, *found.evidence);
+    fmt::print("\n{}", findings_text(of, found.rows));
     for (const Found& single : singles) print_single(single);
     if (roofline) print_roofline(course, *roofline, of.id);
     if (!no_roofline.empty()) fmt::print("\n{}\n", paragraph("roofline none: " + no_roofline));
@@ -207,6 +208,28 @@ int run_case(const RunOptions& options) {
 }
 
 }  // namespace
+
+void print_first_program(const Course& course, const Chapter& chapter) {
+    const Program& program = chapter.pair.programs[0];
+    std::optional<Evidence> own = own_live_run(course, program);
+    const bool live = own.has_value();
+    const Evidence evidence = live ? std::move(*own) : open_recorded(course, program);
+    const std::string file =
+        course.shown(live ? live_evidence_path(course, program) : course.evidence_of(program));
+    fmt::print("{}  {}\n{}\n", bold(chapter.id), paragraph(chapter.question),
+               paragraph(source_label(evidence.provenance(), live)));
+    const Needs needs = chapter.pair.needs();
+    if (needs.reports) print_reports(evidence, program.name);
+    if (needs.trace) {
+        const TimelineOptions options{program.name, "", chapter.pair.range};
+        fmt::print("\n{}", timeline_terminal(build_timeline(evidence.trace(), options), terminal_columns(100),
+                                             terminal_has_colour()));
+        fmt::print("\nzoom     ./lab timeline {} --html look.html\n", file);
+    }
+    fmt::print("sums     ./lab analyze {}\n", file);
+    if (needs.details) fmt::print("ncu      ./lab ncu-details {}\n", file);
+    fmt::print("\n");
+}
 
 void add_run(Session& session) {
     const auto options = std::make_shared<RunOptions>();

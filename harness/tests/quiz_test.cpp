@@ -85,3 +85,30 @@ TEST_CASE("quiz: a tolerance is relative, and without one an answer is equal or 
     CHECK(is_right(question, -3.61, -4));
     CHECK_FALSE(is_right(question, 4.41, 4));
 }
+
+TEST_CASE("diagnosis: names are compared as people write them, and each answer is computed") {
+    const MadeCourse made;
+    const std::string
+        kind = "kind = \"find\"\n",
+        block =
+            "\n[[diagnosis]]\nid = \"which\"\nasks = \"Which kernel?\"\nlook = \"there\"\ntext = true\n"
+            "sql = \"SELECT 'Grid::add_up<float>(const float*)' FROM kernels LIMIT 1\"\n";
+    const std::string file = MadeCourse::kExercise + "/case.toml", before = read_file(made.root() / file);
+    made.write(file, before + block);
+    CHECK(has(fault_of([&] { return made.read(); }), "an exercise of the kinds find and unknown"));
+    made.write(file, kind + before);
+    CHECK(has(fault_of([&] { return made.read(); }), "an exercise of the kinds find and unknown"));
+    made.write(file, kind + before + block + block);
+    CHECK(has(fault_of([&] { return made.read(); }), "a second question is called 'which'"));
+    made.write(file, kind + before + block);
+    made.record_all();
+    const Chapter chapter = made.read();
+    const Question& question = chapter.exercises[0].diagnosis.at(0);
+    CHECK(chapter.program_of(question).name == "starter");
+    const QuizEvidence evidence = quiz_evidence(made.course, chapter, question);
+    for (const char* text : {"Grid::add_up", " grid::ADD_UP ", "Grid::add_up<float>", "`Grid::add_up`"})
+        CHECK_MESSAGE(is_right(question, evidence.evidence, text), text);
+    for (const char* text : {"add_up", "1", "Grid"})
+        CHECK_FALSE_MESSAGE(is_right(question, evidence.evidence, text), text);
+    CHECK(has(fault_of([&] { return is_right(question, evidence.evidence, " "); }), "write the name"));
+}
