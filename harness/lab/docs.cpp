@@ -98,6 +98,13 @@ bool lacks_evidence(const Course& course, const Case& of) {
     return of.draft && !is_freshly_recorded(course, of.programs);
 }
 
+/// What gives a solution away is folded on the page of an exercise.
+std::string folded(const Case& of, const std::string& what, const std::string& text) {
+    if (of.kind != CaseKind::exercise) return text;
+    return fmt::format("<details>\n<summary>{}: open it after your own try</summary>\n\n{}\n</details>\n",
+                       what, text);
+}
+
 std::string measured(const Page& page, const std::string& argument, Outputs&) {
     const Case& of = subject_of(page, argument).of;
     if (lacks_evidence(page.course, of)) return kNotRecorded;
@@ -107,7 +114,8 @@ std::string measured(const Page& page, const std::string& argument, Outputs&) {
         if (row.verdict != Verdict::pass)
             throw Error(fmt::format("{}: {}: {}", row.finding->where, row.finding->id, row.why(of.programs)),
                         kFindingFailed);
-    return findings_markdown(of, rows) + "\n*" + evidence.label + "*\n";
+    return folded(of, "Starter and solution, measured",
+                  findings_markdown(of, rows) + "\n*" + evidence.label + "*\n");
 }
 
 /// The picture that is there, if it was drawn from today's numbers; else a new one, or with `check` nothing.
@@ -232,8 +240,10 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
     const std::string what =
         only ? of.programs[*only].name
              : fmt::format("{} above {} on one time scale", of.programs[0].name, of.programs[1].name);
-    return fmt::format("![Timeline of {}{}: CUDA calls, NVTX ranges, kernels, copies and idle time]({})\n",
-                       what, range && only ? ", range " + *range : "", page.link_to(picture));
+    const std::string link =
+        fmt::format("![Timeline of {}{}: CUDA calls, NVTX ranges, kernels, copies and idle time]({})\n", what,
+                    range && only ? ", range " + *range : "", page.link_to(picture));
+    return only == std::size_t{0} ? link : folded(of, "The solution's timeline", link);
 }
 
 /// The program that the first word names; null if none does.
