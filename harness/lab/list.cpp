@@ -41,6 +41,7 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress)
     for (const Case& e : chapter.exercises)
         json["exercises"].push_back({{"name", e.name},
                                      {"title", e.title},
+                                     {"kind", to_string(e.exercise_kind)},
                                      {"minutes", e.minutes},
                                      {"state", state_of(progress.exercise(e.id))}});
     return json;

@@ -38,7 +38,9 @@ std::vector<Told> numbers_on(const std::string& page) {
 /// One stands for many in prose: "1 stream". A lone digit in a table is too common to tell anything.
 bool tells(const Told& told, const Question& question, double right) {
     const bool is_digit = right == std::floor(right) && std::fabs(right) < 10;
-    if (told.unit.empty() && is_digit) return false;
+    // Cells have a unit behind times, bytes and rates; counts and shares are bare.
+    const bool is_bare = question.unit.empty() || question.unit == "share" || right == std::floor(right);
+    if (told.unit.empty() && (is_digit || !is_bare)) return false;
     for (const std::string& unit : {told.unit, told.unit + "s"}) {
         try {
             if (is_right(question, parse_answer(question, trim(told.number + " " + unit)), right))

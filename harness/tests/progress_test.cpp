@@ -38,6 +38,20 @@ TEST_CASE("progress: what compiles again, and nothing can grade, has failed by n
     CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "passed");
 }
 
+TEST_CASE("progress: a repair without its diagnosis has not passed, until it has") {
+    const TemporaryFolder folder;
+    const Progress progress(folder.path() / "progress.txt");
+    progress.add(Step::failed, "ch05/x", {"answer"});
+    progress.add(Step::repaired, "ch05/x");
+    CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "repaired");
+    CHECK_FALSE(progress.exercise("ch05/x").passed);
+    CHECK(progress.exercise("ch05/x").checks == 2);
+    progress.add(Step::failed, "ch05/x", {"answer"});
+    CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "tried");
+    progress.add(Step::passed, "ch05/x");
+    CHECK(std::string(state_of(progress.exercise("ch05/x"))) == "passed");
+}
+
 TEST_CASE("progress: of several answers to a question the last counts") {
     const TemporaryFolder folder;
     const Progress progress(folder.path() / "progress.txt");
@@ -47,6 +61,8 @@ TEST_CASE("progress: of several answers to a question the last counts") {
     CHECK_FALSE(progress.last_answer("ch05:y").has_value());
     progress.add(Step::wrong, "ch05:x");
     CHECK(progress.last_answer("ch05:x") == Step::wrong);
+    CHECK(progress.wrong_answers("ch05:x") == 1);
+    CHECK(progress.wrong_answers("ch05:y") == 0);
 }
 
 TEST_CASE("progress: the order is that of the file, whatever the clock said, and a line needs a time") {

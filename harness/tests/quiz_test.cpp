@@ -1,6 +1,9 @@
 #include "course/quiz.h"
 
+#include <regex>
+
 #include "course/case_evidence.h"
+#include "lab/learner.h"
 #include "made_course.h"
 
 using namespace lab;
@@ -111,4 +114,26 @@ TEST_CASE("diagnosis: names are compared as people write them, and each answer i
     for (const char* text : {"add_up", "1", "Grid"})
         CHECK_FALSE_MESSAGE(is_right(question, evidence.evidence, text), text);
     CHECK(has(fault_of([&] { return is_right(question, evidence.evidence, " "); }), "write the name"));
+}
+
+TEST_CASE("quiz: a sibling's right answer counts for the question that it stands for") {
+    const MadeCourse made;
+    const std::string whole = kMadeChapter, file = "ch01_made/chapter.toml";
+    const std::string quiz = whole.substr(whole.find("[[quiz]]"));
+    const std::string sibling = "\n" + std::regex_replace(quiz, std::regex("how_many"), "how_many_more");
+    made.write(file, whole + sibling + "instead_of = \"nothing\"\n");
+    CHECK(has(fault_of([&] { return made.read(); }), "no question 'nothing' stands above this one"));
+    made.write(file, whole + sibling + "instead_of = \"how_many\"\nwhy = \"so\"\n");
+    const Chapter chapter = made.read();
+    const Question &first = chapter.quiz.at(0), &second = chapter.quiz.at(1);
+    CHECK(second.why == "so");
+    CHECK(sibling_of(chapter.quiz, first) == &second);
+    CHECK(sibling_of(chapter.quiz, second) == nullptr);
+    const TemporaryFolder folder;
+    const Progress progress(folder.path() / "progress.txt");
+    CHECK_FALSE(last_answer(progress, chapter, chapter.quiz, first).has_value());
+    progress.add(Step::wrong, question_subject(chapter, first));
+    CHECK(last_answer(progress, chapter, chapter.quiz, first) == Step::wrong);
+    progress.add(Step::right, question_subject(chapter, second));
+    CHECK(last_answer(progress, chapter, chapter.quiz, first) == Step::right);
 }
