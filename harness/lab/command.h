@@ -75,6 +75,7 @@ void add_start(Session& session);  ///< start, reset, hint
 void add_check(Session& session);  ///< check, watch
 void add_look(Session& session);
 void add_quiz(Session& session);
+void add_review(Session& session);
 void add_diagnose(Session& session);
 void add_report(Session& session);  ///< report, class
 void add_docs(Session& session);

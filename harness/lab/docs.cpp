@@ -335,7 +335,12 @@ std::string status(const Page& page, const std::string&, Outputs&) {
     const Chapter& chapter = chapter_of(page);
     const bool draft = chapter.pair.draft;
     return fmt::format(
-        "{} minutes for the case and its questions; the {} exercises take {} minutes more.\n{}\n{}",
+        "{}{} minutes for the case and its questions; the {} exercises take {} minutes more.\n{}\n{}",
+        chapter.look.empty()
+            ? ""
+            : fmt::format("Begin with `./lab look {}`: the slow program alone, and three questions "
+                          "about it.\n\n",
+                          chapter.short_id),
         chapter.minutes, chapter.exercises.size(), chapter.exercise_minutes(),
         draft ? "A GPU is needed." : "A GPU is needed only to see it live.",
         draft

@@ -86,7 +86,8 @@ int list(bool json, bool names) {
     if (const std::string begun = last_begun(chapters, progress); !begun.empty())
         fmt::print("go on with  ./lab check {}\n", begun);
     else
-        fmt::print("start with  ./lab run {}\n", chapters.front().short_id);
+        fmt::print("start with  ./lab {} {}\n", chapters.front().look.empty() ? "run" : "look",
+                   chapters.front().short_id);
     return kFine;
 }
 

@@ -222,3 +222,40 @@ TEST_CASE("list, quiz, report and doctor --json") {
     CHECK(names_in(doctor.at("checks")[0]) == Names{"failure", "found", "name", "path", "reason", "remedy",
                                                     "section", "state", "still_works", "tried", "version"});
 }
+
+TEST_CASE("review: one of four answers is right, the table tells why not the others, and progress notes it") {
+    const CourseCopy copy;
+    const auto has = [](const std::string& text, const std::string& part) {
+        return text.find(part) != std::string::npos;
+    };
+    const auto review = [&](const std::string& answers) {
+        write_file(copy.root() / "answers", answers);
+        return run_lab({"review", "ch05/missing_event", "--answers", "answers"}, copy.root(),
+                       copy.with_fake_tools());
+    };
+    const Json table = json_of(run_lab({"review", "ch05/missing_event", "--json"}, copy.root(), {}), 0);
+    const std::string letters = "abcd";
+    std::string right;
+    for (const char letter : letters)
+        if (has(review(fmt::format("merge = {}\n", letter)).out, "right")) right += letter;
+    REQUIRE(right.size() == 1);
+    CHECK(review("merge = " + right + "\n").exit_code == 1);  // and the others?
+    std::string answers = "merge = " + right + "\n";
+    for (const char letter : letters) {
+        if (right[0] == letter) continue;
+        std::string against;
+        for (std::size_t row = 1; row <= table.at("rows").size() && against.empty(); ++row) {
+            const std::string line = fmt::format("{} = {}\n", letter, row);
+            const std::string said = review(answers + line).out;
+            const std::string asked = fmt::format("Why not {}?", letter);
+            if (has(said.substr(said.find(asked)).substr(0, 90), "right")) against = line;
+        }
+        REQUIRE_FALSE(against.empty());
+        answers += against;
+    }
+    const Outcome all = review(answers);
+    CHECK(all.exit_code == 0);
+    CHECK(has(all.out, "wrong/"));
+    CHECK(has(read_file(copy.root() / "work/progress.txt"), "right ch05_streams/missing_event:review"));
+    CHECK(read_file(copy.root() / "build/review/ch05_streams/missing_event/a.sqlite").size() > 0);
+}

@@ -24,8 +24,8 @@ using Words = std::vector<std::string>;
 std::vector<Words> commands_of_course() {
     const Course course = Course(LAB_SOURCE_FOLDER);
     std::vector<Words> all{{"list"}, {"report"}, {"help"}};
-    for (const char* command : {"run", "list", "analyze", "report", "class", "quiz", "check", "gate",
-                                "doctor", "verify", "timeline", "ncu-details"})
+    for (const char* command : {"run", "list", "analyze", "report", "class", "quiz", "check", "gate", "look",
+                                "diagnose", "review", "doctor", "verify", "timeline", "ncu-details"})
         all.push_back({"help", command});
     const auto add = [&](const std::string& name, const Case& of) {
         all.push_back({"run", name, "--recorded"});
@@ -38,7 +38,7 @@ std::vector<Words> commands_of_course() {
             all.push_back({"ncu-details", evidence, "--page", page});
     };
     for (const Chapter& chapter : course.chapters()) {
-        all.push_back({"quiz", chapter.short_id});
+        for (const char* asks : {"look", "review", "quiz"}) all.push_back({asks, chapter.short_id});
         add(chapter.short_id, chapter.pair);
         for (const Case& exercise : chapter.exercises) add(chapter.short_id + "/" + exercise.name, exercise);
     }

@@ -1,0 +1,268 @@
+// lab review EX: four answers to an exercise as the tools saw them, without their names. Which one would you
+// merge, and what speaks against the others?
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "core/table.h"
+#include "core/terminal.h"
+#include "core/text.h"
+#include "course/case_evidence.h"
+#include "course/judge.h"
+#include "lab/command.h"
+#include "lab/learner.h"
+
+namespace lab {
+
+namespace {
+
+constexpr std::size_t kWrong = 3;  ///< beside a right one
+
+/// An answer under review.
+struct Reviewed {
+    Program program;
+    std::string why;  ///< it is to be merged, or not
+    bool is_right = false;
+    Evidence evidence;
+    Grade grade;
+
+    [[nodiscard]] const FindingRow& row(const std::string& id) const {
+        return *std::find_if(grade.rows.begin(), grade.rows.end(),
+                             [&](const FindingRow& r) { return r.finding->id == id; });
+    }
+    [[nodiscard]] std::ptrdiff_t count(Verdict verdict) const {
+        return std::count_if(grade.rows.begin(), grade.rows.end(),
+                             [&](const FindingRow& r) { return r.verdict == verdict; });
+    }
+};
+
+Reviewed reviewed(const Course& course, const Case& of, const Answer& answer, const Evidence* faulty) {
+    Evidence evidence = open_recorded(course, answer.program);
+    Grade grade = grade_answer(of, evidence, faulty);
+    return {answer.program, answer.why, answer.fails.empty(), std::move(evidence), std::move(grade)};
+}
+
+/// The rows of the table: findings that all were recorded for. A wrong answer is mostly recorded for what
+/// rejects it alone, and a gap would tell which.
+std::vector<const Finding*> findings_of(const std::vector<Reviewed>& all) {
+    std::vector<const Finding*> findings;
+    for (const FindingRow& row : all[0].grade.rows)
+        if (std::all_of(all.begin(), all.end(), [&](const Reviewed& each) {
+                return each.row(row.finding->id).sides[0].measured.was_run;
+            }))
+            findings.push_back(row.finding);
+    return findings;
+}
+
+/// The rows that speak against an answer, by their number from 1.
+std::vector<std::string> rows_against(const Reviewed& answer, const std::vector<const Finding*>& findings) {
+    std::vector<std::string> numbers;
+    for (std::size_t i = 0; i < findings.size(); ++i)
+        if (answer.row(findings[i]->id).verdict == Verdict::fail) numbers.push_back(std::to_string(i + 1));
+    return numbers;
+}
+
+/// A right answer and three wrong ones: those that were looked at most and have the fewest findings against
+/// them, but one that is in the table. Their order tells nothing.
+std::vector<Reviewed> choose_four(const Course& course, const Case& of) {
+    std::optional<Evidence> faulty;
+    if (of.compares()) faulty = open_recorded(course, of.programs[0]);
+    const auto add = [&](std::vector<Reviewed>& to, const Answer& answer) {
+        if (course.has_evidence_of(answer.program))
+            to.push_back(reviewed(course, of, answer, faulty ? &*faulty : nullptr));
+    };
+    std::vector<Reviewed> four, wrong;
+    for (const Answer& answer : of.right)
+        if (four.empty()) add(four, answer);
+    if (four.empty()) add(four, {of.programs[1], {}, "It is the solution."});
+    for (const Answer& answer : of.wrong) add(wrong, answer);
+    std::stable_sort(wrong.begin(), wrong.end(), [](const Reviewed& a, const Reviewed& b) {
+        const auto rank = [](const Reviewed& r) {
+            return std::pair(r.count(Verdict::not_run), r.count(Verdict::fail));
+        };
+        return rank(a) < rank(b);
+    });
+    for (Reviewed& next : wrong) {
+        if (four.empty() || four.size() > kWrong) break;
+        four.push_back(std::move(next));
+        const auto findings = findings_of(four);
+        if (!std::all_of(four.begin() + 1, four.end(),
+                         [&](const Reviewed& each) { return !rows_against(each, findings).empty(); }))
+            four.pop_back();
+    }
+    if (four.size() <= kWrong)
+        throw Error(fmt::format("{} has too few recorded answers to choose from", of.id), kNothingCouldRun);
+    const auto place = [](const Reviewed& r) { return std::hash<std::string>()(r.program.file.string()); };
+    std::sort(four.begin(), four.end(),
+              [&](const Reviewed& a, const Reviewed& b) { return place(a) < place(b); });
+    return four;
+}
+
+char letter(std::size_t i) {
+    return static_cast<char>('a' + i);
+}
+
+Table table_of(const Case& of, const std::vector<Reviewed>& four) {
+    std::vector<std::string> header{"", "finding"};
+    std::vector<Align> align{Align::right, Align::left};
+    for (std::size_t i = 0; i < four.size(); ++i)
+        header.push_back(std::string(1, letter(i))), align.push_back(Align::right);
+    Table table(header, align);
+    const std::vector<const Finding*> findings = findings_of(four);
+    for (std::size_t number = 0; number < findings.size(); ++number) {
+        std::vector<std::string> cells{std::to_string(number + 1), of.said_by(*findings[number])};
+        for (const Reviewed& each : four)
+            cells.push_back(each.row(findings[number]->id).sides[0].measured.text_in(findings[number]->unit));
+        table.add(std::move(cells));
+    }
+    return table;
+}
+
+/// Copies the recordings to places that do not name the answers.
+std::vector<std::string> copies_of(const Course& course, const Case& of, const std::vector<Reviewed>& four) {
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < four.size(); ++i) {
+        const fs::path to = course.build_folder() / "review" / of.id / fmt::format("{}.sqlite", letter(i));
+        write_file(to, read_file(course.evidence_of(four[i].program)));
+        files.push_back(course.shown(to));
+    }
+    return files;
+}
+
+/// What is asked, with the answers that are right: "merge" a letter, and of each other answer a row.
+struct Asked {
+    std::string id, asks;
+    std::vector<std::string> right;
+};
+
+std::vector<Asked> questions_of(const std::vector<Reviewed>& four) {
+    std::vector<Asked> all{{"merge", "Which one would you merge? (a letter)", {}}};
+    const std::vector<const Finding*> findings = findings_of(four);
+    for (std::size_t i = 0; i < four.size(); ++i) {
+        const std::string name(1, letter(i));
+        if (four[i].is_right) {
+            all[0].right = {name};
+            continue;
+        }
+        all.push_back({name, fmt::format("Why not {}? (the number of a row that speaks against it)", name),
+                       rows_against(four[i], findings)});
+    }
+    return all;
+}
+
+std::string answer_in(const std::string& text) {
+    std::string word = trim(text);
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
+    return word;
+}
+
+/// Lines of "merge = b" and "a = 3".
+std::map<std::string, std::string> read_answers(const std::string& path) {
+    std::map<std::string, std::string> answers;
+    for (const std::string& line : split(read_file(path), '\n'))
+        if (const std::size_t equals = line.find('='); equals != std::string::npos)
+            answers[answer_in(line.substr(0, equals))] = answer_in(line.substr(equals + 1));
+    return answers;
+}
+
+/// "merge" comes first: whoever chose wrongly looks again before being asked about the others.
+std::size_t ask(const std::vector<Asked>& questions, const std::map<std::string, std::string>* answers) {
+    std::size_t right = 0;
+    for (const Asked& asked : questions) {
+        const bool is_choice = asked.id == "merge";
+        fmt::print("\n{}\n", asked.asks);
+        std::string answer;
+        if (answers) {
+            const auto given = answers->find(asked.id);
+            if (given != answers->end()) answer = given->second;
+        } else if (!std::getline(std::cin, answer)) {
+            break;
+        }
+        const bool is_right = std::count(asked.right.begin(), asked.right.end(), answer_in(answer)) > 0;
+        if (!answer.empty()) fmt::print("   {}\n", is_right ? green("right") : red("not so"));
+        right += is_right;
+        if (is_choice && !is_right) break;
+    }
+    return right;
+}
+
+/// The exercise that was named, or of a chapter the one with the most wrong answers.
+const Case& subject_of(const Course::Chosen& chosen) {
+    if (chosen.part && chosen.part->kind == CaseKind::exercise) return *chosen.part;
+    const std::vector<Case>& all = chosen.chapter.exercises;
+    if (all.empty()) throw Error(fmt::format("{} has no exercises", chosen.chapter.short_id));
+    return *std::max_element(all.begin(), all.end(),
+                             [](const Case& a, const Case& b) { return a.wrong.size() < b.wrong.size(); });
+}
+
+struct ReviewOptions {
+    std::string name, answers;
+    bool json = false;
+};
+
+int review(const ReviewOptions& options) {
+    const Course course = Course::find();
+    const Course::Chosen chosen = course.choose(options.name);
+    const Case& of = subject_of(chosen);
+    const std::vector<Reviewed> four = choose_four(course, of);
+    const std::vector<Asked> questions = questions_of(four);
+    const std::string name = chosen.chapter.short_id + "/" + of.name;
+    if (options.json) {
+        nlohmann::ordered_json json{{"exercise", name}};
+        for (const Finding* finding : findings_of(four)) {
+            nlohmann::ordered_json& row = json["rows"].emplace_back();
+            row["says"] = of.said_by(*finding);
+            for (std::size_t i = 0; i < four.size(); ++i)
+                row[std::string(1, letter(i))] =
+                    four[i].row(finding->id).sides[0].measured.text_in(finding->unit);
+        }
+        print_json(json);
+        return kFine;
+    }
+    fmt::print("{}  {}\n{}\n\n{}", bold(name), of.title,
+               paragraph(fmt::format("Four answers, each as it ran: {}",
+                                     source_label(four[0].evidence.provenance(), false))),
+               table_of(of, four).text());
+    for (const std::string& file : copies_of(course, of, four))
+        fmt::print("further  ./lab analyze {}\n", file);
+    if (options.answers.empty() && !is_interactive()) {
+        fmt::print("\n{}\n",
+                   paragraph(fmt::format("This is no terminal: answer with --answers FILE, in lines "
+                                         "'merge = a' and, of the others, 'b = 3', a row's number")));
+        return kFine;
+    }
+    std::map<std::string, std::string> given;
+    if (!options.answers.empty()) given = read_answers(options.answers);
+    const bool all_right = ask(questions, options.answers.empty() ? nullptr : &given) == questions.size();
+    progress_of(course).add(all_right ? Step::right : Step::wrong, of.id + ":review");
+    for (std::size_t i = 0; all_right && i < four.size(); ++i)
+        fmt::print("\n{}\n", paragraph(fmt::format("{}  {}: {}", letter(i),
+                                                   course.shown(four[i].program.file), four[i].why),
+                                       3));
+    fmt::print("next     {}\n", all_right ? next_step(progress_of(course), chosen.chapter, of)
+                                          : fmt::format("./lab review {} once more", name));
+    return all_right ? kFine : kFindingFailed;
+}
+
+}  // namespace
+
+void add_review(Session& session) {
+    const auto options = std::make_shared<ReviewOptions>();
+    Subcommand command(
+        session, "review", "four answers to an exercise: which one would you merge?",
+        "One of the four is right. The table has what the tools found in each, and of the others "
+        "you name a row that speaks against it. Needs no GPU.\n"
+        "Exit code 1: not all is right yet.",
+        [options] { return review(*options); });
+    command.argument("NAME", options->name, "a chapter (ch05), or an exercise (ch05/missing_event)");
+    command.option("--answers", "FILE", options->answers,
+                   "grades the lines of this file: 'merge = b', 'a = 3'");
+    command.flag("--json", options->json, "prints the table as JSON");
+}
+
+}  // namespace lab
