@@ -147,54 +147,82 @@ type_into() {
 }
 
 typed_quiz() { # uses what `quiz` found
-    type_into "9\n$streams\n\n" quiz ch05
-    check 'a wrong answer says where to look, then asks again' contains "$out" 'Open the CUDA HW row'
-    check 'takes the right one, and says what it is' contains "$out" ": $streams stream in this recording"
+    type_into "x\\n$longest\\n\\n" quiz ch05
+    check 'a wrong answer says where to look, then asks again' contains "$out" 'Sort by the longest launch'
+    check 'takes the right one, and says what it is' contains "$out" ": $longest in this recording"
+    check 'and why' contains "$out" 'A table sorted by total time'
     prints '1 right, 0 wrong'
     type_into 'q\n' quiz ch05
     exits 1
-    check 'does not ask what is right' lacks "$out" 'streams_with_kernels ·'
+    check 'does not ask what is right' lacks "$out" 'longest_kernel ·'
     type_into 'q\n' quiz ch05 --all
-    check '--all asks what is right' contains "$out" 'streams_with_kernels ·'
+    check '--all asks what is right' contains "$out" 'longest_kernel ·'
+    rm -rf work
+    type_into 'x\ny\nq\n' quiz ch05
+    check 'two wrong answers bring another question' contains "$out" 'shortest_kernel ·'
+    type_into 'q\n' quiz ch05
+    check 'and that stays' lacks "$out" 'longest_kernel ·'
 }
 
-# An answer's text as the pages of `lab` show it, so that no number stands here.
+# The right one of several answers to a question, so that no answer stands here.
+right_answer() {
+    local answer
+    for answer in "${@:2}"; do
+        rm -rf work
+        if contains "$(printf '%s = %s\n' "$1" "$answer" | "$lab" quiz ch05 --answers - 2>&1)" '1 right'; then
+            printf '%s' "$answer"
+            rm -rf work
+            return
+        fi
+    done
+}
+
 quiz() {
     topic='quiz'
-    local streams hidden answers=$temporary/answers questions line
-    questions=$(grep -c '^\[\[quiz\]\]' ch05_streams/chapter.toml)
+    local longest at_once letter answers=$temporary/answers questions line
+    questions=$(($(grep -c '^\[\[quiz\]\]' ch05_streams/chapter.toml) - $(grep -c '^instead_of' ch05_streams/chapter.toml)))
+    longest=$(right_answer longest_kernel partial_reduce single_thread_sum divide_by)
+    at_once=$(right_answer kernels_at_once 1 2 3 4)
+    letter=$(right_answer copies_in_one_direction a b c)
+    check 'each question has one right answer' test -n "$longest" -a -n "$at_once" -a -n "$letter"
     expect 1 quiz ch05
     prints 'The questions are only listed, since this is no terminal'
     prints 'recorded · NVIDIA H200'
-    try analyze "$recorded/buggy.sqlite" --range normalise
-    streams=$(awk '/^  stream /{ inside = 1 } /^  CUDA call/{ inside = 0 }
-        inside && $1 + 0 > 0 && $2 + 0 > 0 { ++streams } END { print streams + 0 }' <<<"$out")
-    try run ch05 --recorded
-    hidden=$(awk '/H2D time hidden/{ print $7 }' <<<"$out")
-    printf '# mine\nstreams_with_kernels = %s streams\n\nhidden_copies=%s # by run\n' "$streams" "$hidden" >"$answers"
+    printf '# mine\nkernels_at_once = %s kernels\n\ncopies_in_one_direction=%s # by run\n' "$at_once" "$letter" >"$answers"
     expect 1 quiz ch05 --answers "$answers"
     prints "2 right, 0 wrong, $((questions - 2)) unanswered"
-    prints "right: $streams stream in this recording" # it is 1
+    prints "right: $at_once kernels in this recording"
     command='lab quiz ch05 --answers -'
     out=$("$lab" quiz ch05 --answers - <"$answers" 2>&1)
     prints "2 right, 0 wrong, $((questions - 2)) unanswered"
-    printf 'streams_with_kernels = 9\nhidden_copies = 0.01\n' >"$answers"
+    printf 'kernels_at_once = 9\nlongest_kernel = x\n' >"$answers"
     expect 1 quiz ch05 --answers "$answers"
     prints "0 right, 2 wrong, $((questions - 2)) unanswered"
-    prints 'Open the CUDA HW row'
-    check 'tells no answer' lacks "$out" "${hidden%??}"
+    prints 'Sort by the longest launch'
+    check 'tells no answer' lacks "$out" 'in this recording'
     try report
     prints "0 of $questions"
-    for line in 'no equals sign' 'no_such_question = 4' 'streams_with_kernels = four' 'dominant_kernel = z'; do
+    expect 1 quiz ch05 --answers "$answers"
+    expect 1 quiz ch05
+    prints 'shortest_kernel ·'
+    check 'two wrong answers bring another question' lacks "$out" 'longest_kernel ·'
+    for line in 'no equals sign' 'no_such_question = 4' 'kernels_at_once = four' 'copies_in_one_direction = z'; do
         printf '\n%s\n' "$line" >"$answers"
         expect 2 quiz ch05 --answers "$answers"
         says "$answers:2"
     done
-    printf '\xef\xbb\xbfstreams_with_kernels = %s\nno\nno_such = 4\n' "$streams" >"$answers"
+    rm -rf work
+    printf '\xef\xbb\xbfkernels_at_once = %s\nno\nno_such = 4\n' "$at_once" >"$answers"
     expect 2 quiz ch05 --answers "$answers"
     prints '1 right, 0 wrong'
     says "$answers:2"
     says "$answers:3: there is no question 'no_such'"
+    rm -rf work
+    printf 'stream_rows = 1 stream\n' >"$answers"
+    expect 1 look ch05 --answers "$answers"
+    prints 'right: 1 stream in this recording'
+    prints 'Stream 13 Kernels'
+    check 'the fixed program is not there' lacks "$out" 'fixed'
     rm -rf work
     if has_terminal; then typed_quiz; else skip 'no `script` to make a terminal with'; fi
 }
