@@ -81,7 +81,7 @@ const std::map<std::string, std::pair<char, double>> kUnits{
 /// What a number in the unit as written is to be multiplied by, for the question's own; nothing if the units
 /// measure different things.
 std::optional<double> factor(const std::string& written, const std::string& unit) {
-    if (written.empty() || written == unit) return 1;
+    if (written.empty() || written == unit || written + "s" == unit) return 1;  // "1 stream"
     const auto from = kUnits.find(written), to = kUnits.find(unit);
     if (from == kUnits.end() || to == kUnits.end() || from->second.first != to->second.first)
         return std::nullopt;

@@ -34,6 +34,7 @@ TEST_CASE("quiz: an answer is a number, with or without its unit") {
     CHECK(parse_answer(of_unit("bytes"), "4,000,000") == 4'000'000);
     CHECK(parse_answer(of_unit("bytes"), "-1,234.5 B") == -1234.5);
     CHECK(parse_answer(of_unit("sectors"), "32 sectors") == 32);
+    CHECK(parse_answer(of_unit("sectors"), "1 sector") == 1);
     for (const char* text : {"", "ms", "twelve", "1,5", "1,50,000", "12 MB", "1e999", "inf", "-inf", "nan"})
         CHECK(has(fault_of([&] { return parse_answer(of_unit("ms"), text); }),
                   "is no number: write it like 1.5 ms"));
