@@ -1,4 +1,4 @@
-// No page of a chapter gives the answer to one of its questions: whoever has only read cannot answer.
+// No page gives the answer to a question about its program: whoever has only read cannot answer.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::string without_spaces(std::string sql) {
     return sql;
 }
 
-/// Why a reader of the chapter's pages knows the answer; "" if they tell nothing.
+/// Why a reader of the pages knows the answer; "" if they tell nothing.
 std::string told_by(const Course& course, const Chapter& chapter, const Question& question) {
     const Case& of = chapter.case_of(question);
     for (const Finding& finding : of.findings)
@@ -66,18 +66,20 @@ std::string told_by(const Course& course, const Chapter& chapter, const Question
             return "the table of findings asks the same: " + finding.id;
     if (question.wants_text || !question.choices.empty()) return "";
     const double right = right_answer(question, quiz_evidence(course, chapter, question).evidence);
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(course.root() / chapter.folder)) {
-        if (entry.path().extension() != ".md") continue;
-        for (const Told& told : numbers_on(read_file(entry.path())))
+    // What another exercise's page says is about another program.
+    for (const std::filesystem::path& folder : {chapter.pair.folder, of.folder}) {
+        const std::filesystem::path page = course.root() / folder / "README.md";
+        if (!std::filesystem::exists(page)) continue;
+        for (const Told& told : numbers_on(read_file(page)))
             if (tells(told, question, right))
-                return course.shown(entry.path()) + " says " + told.number + " " + told.unit;
+                return course.shown(page) + " says " + told.number + " " + told.unit;
     }
     return "";
 }
 
 }  // namespace
 
-TEST_CASE("answers: no page of a chapter gives the answer to one of its questions") {
+TEST_CASE("answers: neither the chapter's page nor the exercise's gives the answer to a question") {
     const Course course = Course(LAB_SOURCE_FOLDER);
     std::size_t asked = 0;
     for (const Chapter& chapter : course.chapters()) {
