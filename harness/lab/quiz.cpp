@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/files.h"
 #include "core/terminal.h"
@@ -228,7 +229,15 @@ class Round {
             if (const Question& next = now_asked(first); &next != &now && !has_left_)
                 go_through(all_[i], next, i + 1);
         }
-        return std::move(all_);
+        return all_;
+    }
+
+    /// The questions that were answered and not asked.
+    [[nodiscard]] std::vector<std::string> left_over() const {
+        std::vector<std::string> ids;
+        for (const auto& [id, answer] : answers_ ? *answers_ : Answers())
+            if (!asked_ids_.count(id)) ids.push_back(id);
+        return ids;
     }
 
   private:
@@ -242,6 +251,7 @@ class Round {
     }
 
     void go_through(Graded& graded, const Question& question, std::size_t number) {
+        asked_ids_.insert(question.id);
         const std::optional<QuizEvidence> evidence = evidence_if_here(course_, asked_.chapter, question);
         if (!evidence) {
             graded.result = Result::not_here;
@@ -275,6 +285,7 @@ class Round {
     bool has_left_ = false;
     std::string label_;  ///< where the evidence of the question before is from
     std::vector<Graded> all_;
+    std::set<std::string> asked_ids_;
 };
 
 std::ptrdiff_t count(const std::vector<Graded>& all, Result result) {
@@ -358,7 +369,11 @@ int ask(const QuizOptions& options, Question::Purpose purpose) {
     std::vector<std::string> faults;
     if (!options.answers.empty()) answers = read_answers(options.answers, asked.questions(), faults);
     if (purpose == Question::look_first && !options.json) print_first_program(course, chosen.chapter);
-    const std::vector<Graded> graded = Round(course, asked, answers ? &*answers : nullptr, options).go();
+    Round round(course, asked, answers ? &*answers : nullptr, options);
+    const std::vector<Graded> graded = round.go();
+    for (const std::string& id : round.left_over())
+        faults.push_back(
+            fmt::format("question '{}' is not asked now: {} lists those that are", id, asked.command()));
     if (is_diagnosis) note_passed(course, asked);
     if (options.json)
         print_json(to_json(asked, graded));

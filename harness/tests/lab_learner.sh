@@ -207,6 +207,9 @@ quiz() {
     expect 1 quiz ch05
     prints 'shortest_kernel ·'
     check 'two wrong answers bring another question' lacks "$out" 'longest_kernel ·'
+    printf 'longest_kernel = %s\n' "$longest" >"$answers"
+    expect 2 quiz ch05 --answers "$answers"
+    says "question 'longest_kernel' is not asked now"
     for line in 'no equals sign' 'no_such_question = 4' 'kernels_at_once = four' 'copies_in_one_direction = z'; do
         printf '\n%s\n' "$line" >"$answers"
         expect 2 quiz ch05 --answers "$answers"
