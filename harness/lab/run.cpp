@@ -216,7 +216,7 @@ void print_first_program(const Course& course, const Chapter& chapter) {
     const Evidence evidence = live ? std::move(*own) : open_recorded(course, program);
     const std::string file =
         course.shown(live ? live_evidence_path(course, program) : course.evidence_of(program));
-    fmt::print("{}  {}\n{}\n", bold(chapter.id), paragraph(chapter.question),
+    fmt::print("{}\n{}\n", paragraph(bold(chapter.id) + "  " + chapter.question),
                paragraph(source_label(evidence.provenance(), live)));
     const Needs needs = chapter.pair.needs();
     if (needs.reports) print_reports(evidence, program.name);
