@@ -34,11 +34,12 @@ TEST_CASE("it is the memory that makes the difference, and not that the first ar
     CHECK(first - second < 0.2 * (second - ch02.value("fixed", "measured_ms")));
 }
 
-TEST_CASE("pinning costs more than both arrays gain, and yet the memory is not ready later") {
+TEST_CASE("pinning costs more than both arrays gain, and most of that is saved where the memory is filled") {
     const double gain = ch02.value("buggy", "first_array_ms") + ch02.value("buggy", "measured_ms") -
                         ch02.value("fixed", "first_array_ms") - ch02.value("fixed", "measured_ms");
     CHECK(ch02.value("fixed", "pin_ms") > 1.2 * gain);
-    CHECK(ch02.value("fixed", "prepare_ms") < 1.1 * ch02.value("buggy", "prepare_ms"));
+    CHECK(ch02.value("fixed", "prepare_ms") - ch02.value("buggy", "prepare_ms") <
+          0.5 * ch02.value("fixed", "pin_ms"));
 }
 
 TEST_CASE("on the host, `kernels` is over before the work is, and `D2H` waits for all of it") {

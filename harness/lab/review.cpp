@@ -107,6 +107,17 @@ char letter(std::size_t i) {
     return static_cast<char>('a' + i);
 }
 
+/// A value of the table. A ratio is shown as such, without its unit.
+std::string value_in(const Reviewed& answer, const Finding& finding) {
+    return answer.row(finding.id).sides[0].measured.text_in(finding.ratio ? "" : finding.unit);
+}
+
+std::string says(const Case& of, const Finding& finding) {
+    if (!finding.ratio) return of.said_by(finding);
+    return of.said_by(finding) +
+           (finding.ratio->divisor == 1 ? " (starter / answer)" : " (answer / starter)");
+}
+
 Table table_of(const Case& of, const std::vector<Reviewed>& four) {
     std::vector<std::string> header{"", "finding"};
     std::vector<Align> align{Align::right, Align::left};
@@ -115,12 +126,32 @@ Table table_of(const Case& of, const std::vector<Reviewed>& four) {
     Table table(header, align);
     const std::vector<const Finding*> findings = findings_of(four);
     for (std::size_t number = 0; number < findings.size(); ++number) {
-        std::vector<std::string> cells{std::to_string(number + 1), of.said_by(*findings[number])};
-        for (const Reviewed& each : four)
-            cells.push_back(each.row(findings[number]->id).sides[0].measured.text_in(findings[number]->unit));
+        std::vector<std::string> cells{std::to_string(number + 1), says(of, *findings[number])};
+        for (const Reviewed& each : four) cells.push_back(value_in(each, *findings[number]));
         table.add(std::move(cells));
     }
     return table;
+}
+
+/// Copies evidence without the name of its program.
+void copy_without_name(const fs::path& from, const fs::path& to, const Program& program) {
+    fs::create_directories(to.parent_path());
+    fs::remove(to);
+    const Database copy = Database::create(to);
+    copy.attach_untrusted(from);
+    std::vector<std::string> tables;
+    Statement table = copy.prepare("SELECT name FROM source.sqlite_schema WHERE type = 'table'");
+    while (table.next()) tables.push_back(table.text(0));
+    const std::string name = program.file.stem().string();
+    for (const std::string& each : tables) {
+        copy.execute(fmt::format("CREATE TABLE main.\"{0}\" AS SELECT * FROM source.\"{0}\"", each));
+        for (const std::string& column : copy.columns_of(each, "main"))
+            for (const std::string& word : {"wrong/" + name, "right/" + name, name})
+                copy.execute(
+                    fmt::format("UPDATE main.\"{0}\" SET \"{1}\" = replace(\"{1}\", '{2}', 'answer') "
+                                "WHERE typeof(\"{1}\") = 'text' AND instr(\"{1}\", '{2}')",
+                                each, column, word));
+    }
 }
 
 /// Copies the recordings to places that do not name the answers.
@@ -128,7 +159,7 @@ std::vector<std::string> copies_of(const Course& course, const Case& of, const s
     std::vector<std::string> files;
     for (std::size_t i = 0; i < four.size(); ++i) {
         const fs::path to = course.build_folder() / "review" / of.id / fmt::format("{}.sqlite", letter(i));
-        write_file(to, read_file(course.evidence_of(four[i].program)));
+        copy_without_name(course.evidence_of(four[i].program), to, four[i].program);
         files.push_back(course.shown(to));
     }
     return files;
@@ -216,10 +247,9 @@ int review(const ReviewOptions& options) {
         nlohmann::ordered_json json{{"exercise", name}};
         for (const Finding* finding : findings_of(four)) {
             nlohmann::ordered_json& row = json["rows"].emplace_back();
-            row["says"] = of.said_by(*finding);
+            row["says"] = says(of, *finding);
             for (std::size_t i = 0; i < four.size(); ++i)
-                row[std::string(1, letter(i))] =
-                    four[i].row(finding->id).sides[0].measured.text_in(finding->unit);
+                row[std::string(1, letter(i))] = value_in(four[i], *finding);
         }
         print_json(json);
         return kFine;

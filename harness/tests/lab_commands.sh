@@ -124,7 +124,7 @@ list_and_report() {
     topic='list and report'
     local name
     expect 0 list
-    for name in ch05 ch05/vector_add_pipeline 'not started' 'start with  ./lab run ch04'; do prints "$name"; done
+    for name in ch05 ch05/vector_add_pipeline 'not started' 'start with  ./lab look ch04'; do prints "$name"; done
     expect 0 report
     prints '0 of 6 passed'
     check 'looking makes no folder work' test ! -e work
@@ -172,7 +172,7 @@ colour() {
     fi
     command='lab run ch05 --recorded, on a terminal'
     catch script -qec "$lab run ch05 --recorded" /dev/null
-    check 'is on' contains "$out" "${escape}[32m"
+    check 'is on' contains "$out" "${escape}[38;5;"
     catch script -qec "NO_COLOR=1 $lab run ch05 --recorded" /dev/null
     check 'is off with NO_COLOR' lacks "$out" "$escape"
 }

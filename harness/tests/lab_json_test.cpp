@@ -257,5 +257,10 @@ TEST_CASE("review: one of four answers is right, the table tells why not the oth
     CHECK(all.exit_code == 0);
     CHECK(has(all.out, "wrong/"));
     CHECK(has(read_file(copy.root() / "work/progress.txt"), "right ch05_streams/missing_event:review"));
-    CHECK(read_file(copy.root() / "build/review/ch05_streams/missing_event/a.sqlite").size() > 0);
+    for (const char letter : letters) {
+        const fs::path file =
+            copy.root() / fmt::format("build/review/ch05_streams/missing_event/{}.sqlite", letter);
+        CHECK_FALSE(has(read_file(file), "exercises/4_missing_event/wrong"));
+        CHECK(run_lab({"analyze", file.string()}, copy.root(), {}).exit_code == 0);
+    }
 }
