@@ -194,7 +194,7 @@ class Rows {
     void draw_names(const std::vector<Mark>& marks, double middle_px) {
         for (const Mark& mark : marks) {
             const double width = width_of(mark);
-            if (mark.paint == Paint::idle || mark.boxes > 1 ||
+            if (mark.paint == Paint::idle || mark.paint == Paint::blocked || mark.boxes > 1 ||
                 text_px(mark.first->name, kBoxFontPx) + 8 > width)
                 continue;
             page_.put(

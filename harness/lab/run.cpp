@@ -221,7 +221,8 @@ void print_first_program(const Course& course, const Chapter& chapter) {
     const Needs needs = chapter.pair.needs();
     if (needs.reports) print_reports(evidence, program.name);
     if (needs.trace) {
-        const TimelineOptions options{program.name, "", chapter.pair.range};
+        const std::string title = program.name + (chapter.pair.range ? ", range " + *chapter.pair.range : "");
+        const TimelineOptions options{title, "", chapter.pair.range};
         fmt::print("\n{}", timeline_terminal(build_timeline(evidence.trace(), options), terminal_columns(100),
                                              terminal_has_colour()));
         fmt::print("\nzoom     ./lab timeline {} --html look.html\n", file);
