@@ -297,9 +297,8 @@ void read_exercise_facts(TomlReader& toml, Case& exercise) {
 /// The questions of an exercise, whose answers no page gives. All are about the starter.
 std::vector<Question> read_diagnosis(TomlReader& toml, const Case& of) {
     std::vector<Question> all;
-    for (TomlReader& block : toml.tables("diagnosis")) {
+    for (TomlReader& block : toml.tables("diagnosis"))
         add_question(all, read_question(block, of, Question::diagnosis), block);
-    }
     const bool is_asked = of.kind == CaseKind::exercise && of.exercise_kind != ExerciseKind::guided;
     if (is_asked != !all.empty())
         toml.fail("an exercise of the kinds find and unknown asks for the diagnosis, and no other", "kind");

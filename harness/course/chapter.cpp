@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "course/toml_reader.h"
 
 namespace lab {
@@ -71,6 +72,13 @@ const Case* Chapter::measures_roofs() const {
     for (const Case& one : singles)
         if (!one.bandwidths.empty()) return &one;
     return nullptr;
+}
+
+std::vector<Question> Chapter::questions() const {
+    std::vector<Question> all = look;
+    append(all, quiz);
+    for (const Case& exercise : exercises) append(all, exercise.diagnosis);
+    return all;
 }
 
 int Chapter::exercise_minutes() const {

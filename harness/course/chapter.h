@@ -35,6 +35,9 @@ struct Chapter {
 
     [[nodiscard]] int exercise_minutes() const;
 
+    /// All questions: of the first look, the quiz, and the exercises' diagnoses.
+    [[nodiscard]] std::vector<Question> questions() const;
+
     /// The case and the program whose evidence a question is about.
     [[nodiscard]] const Case& case_of(const Question& q) const;
     [[nodiscard]] Program program_of(const Question& q) const;

@@ -167,10 +167,7 @@ EvidenceOf recorded_evidence(const Course& course, bool stale_fails) {
 }
 
 void judge_answers(const Chapter& chapter, const EvidenceOf& evidence_of, const AddClaim& add) {
-    std::vector<Question> questions = chapter.look;
-    append(questions, chapter.quiz);
-    for (const Case& exercise : chapter.exercises) append(questions, exercise.diagnosis);
-    for (const Question& question : questions) {
+    for (const Question& question : chapter.questions()) {
         const std::string subject =
             question.purpose == Question::diagnosis ? chapter.case_of(question).id : chapter.id;
         const Claim about = not_judged(Claim::Kind::answer, subject, question.id, question.where);

@@ -47,8 +47,8 @@ std::string name_in(const Question& question, const Evidence& evidence) {
     return *name;
 }
 
-/// A name as people write it: in small letters, without spaces, `void`, and what a kernel's full name has
-/// behind the short one.
+/// A name as people write it: in small letters, without spaces, semicolons and backquotes, and without what a
+/// kernel's full name has behind the short one.
 std::string plain_name(const std::string& name) {
     std::string plain = name.substr(0, name.find_first_of("<("));
     if (plain.empty()) plain = name;
@@ -120,11 +120,23 @@ bool is_right(const Question& question, double answer, double right) {
     return std::fabs(answer - right) <= question.tolerance * std::fabs(right);
 }
 
+namespace {
+
+/// The question's unit behind this number: "1 stream". A factor stays "1 times".
+std::string unit_of(const Question& question, double value) {
+    const std::string& unit = question.unit;
+    if (value != 1 || unit.size() < 4 || !unit.ends_with('s') || unit == "times") return unit;
+    if (unit == "copies") return "copy";
+    return unit.substr(0, unit.size() - (unit == "launches" ? 2 : 1));
+}
+
+}  // namespace
+
 std::string right_words(const Question& question, const Evidence& evidence) {
     if (question.wants_text) return printable(name_in(question, evidence));
     const double right = right_answer(question, evidence);
     if (!question.choices.empty()) return question.choices[static_cast<std::size_t>(right) - 1];
-    return Measured{right, "", true}.text_in(question.unit);
+    return Measured{right, "", true}.text_in(unit_of(question, right));
 }
 
 bool is_right(const Question& question, const Evidence& evidence, const std::string& text) {

@@ -61,14 +61,6 @@ void print_question(const Chapter& chapter, const Question& question, std::size_
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
 }
 
-/// The question's unit behind this number: "1 stream". A factor stays "1 times".
-std::string unit_of(const Question& question, double value) {
-    const std::string& unit = question.unit;
-    if (value != 1 || unit.size() < 4 || !unit.ends_with('s') || unit == "times") return unit;
-    if (unit == "copies") return "copy";
-    return unit.substr(0, unit.size() - (unit == "launches" ? 2 : 1));
-}
-
 /// Prints the result of an answer: if it is right, the number in full, which the answer may only be near to;
 /// else where to look, in the GUI and with commands, and never the number.
 void print_result(const Course& course, const Question& question, const QuizEvidence& evidence,
@@ -84,12 +76,7 @@ void print_result(const Course& course, const Question& question, const QuizEvid
     } else if (!question.choices.empty()) {
         fmt::print("   {}\n", green("right"));
     } else {
-        std::string words = right_words(question, evidence.evidence);
-        if (!question.wants_text) {
-            const double value = right_answer(question, evidence.evidence);
-            words = Measured{value, "", true}.text_in(unit_of(question, value));
-        }
-        fmt::print("   {}: {} in {}\n", green("right"), words,
+        fmt::print("   {}: {} in {}\n", green("right"), right_words(question, evidence.evidence),
                    evidence.live ? "your live run" : "this recording");
     }
     if (result == Result::right && !question.why.empty()) fmt::print("   {}\n", paragraph(question.why, 3));
@@ -390,9 +377,8 @@ void add_questions(Session& session, Question::Purpose purpose, const char* name
         session, name, what,
         "On a terminal an empty line passes a question, and q or Ctrl-D ends. After two wrong answers to a "
         "question another one takes its place, if there is one. A file of answers has lines 'question = "
-        "answer': a number with or without its unit, a share as 0.5 or 50%, a choice by its letter, a name; "
-        "# "
-        "begins a comment.\n"
+        "answer': a number with or without its unit, a share as 0.5 or 50%, a choice by its letter, a name. "
+        "What stands behind a # is a comment.\n"
         "Exit codes: 1 an answer is wrong or a question open, 77 only questions without a recorded run are "
         "left.",
         [options, purpose] { return ask(*options, purpose); });

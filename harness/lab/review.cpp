@@ -118,13 +118,13 @@ std::string says(const Case& of, const Finding& finding) {
            (finding.ratio->divisor == 1 ? " (starter / answer)" : " (answer / starter)");
 }
 
-Table table_of(const Case& of, const std::vector<Reviewed>& four) {
+Table table_of(const Case& of, const std::vector<Reviewed>& four,
+               const std::vector<const Finding*>& findings) {
     std::vector<std::string> header{"", "finding"};
     std::vector<Align> align{Align::right, Align::left};
     for (std::size_t i = 0; i < four.size(); ++i)
         header.push_back(std::string(1, letter(i))), align.push_back(Align::right);
     Table table(header, align);
-    const std::vector<const Finding*> findings = findings_of(four);
     for (std::size_t number = 0; number < findings.size(); ++number) {
         std::vector<std::string> cells{std::to_string(number + 1), says(of, *findings[number])};
         for (const Reviewed& each : four) cells.push_back(value_in(each, *findings[number]));
@@ -171,9 +171,9 @@ struct Asked {
     std::vector<std::string> right;
 };
 
-std::vector<Asked> questions_of(const std::vector<Reviewed>& four) {
+std::vector<Asked> questions_of(const std::vector<Reviewed>& four,
+                                const std::vector<const Finding*>& findings) {
     std::vector<Asked> all{{"merge", "Which one would you merge? (a letter)", {}}};
-    const std::vector<const Finding*> findings = findings_of(four);
     for (std::size_t i = 0; i < four.size(); ++i) {
         const std::string name(1, letter(i));
         if (four[i].is_right) {
@@ -241,11 +241,12 @@ int review(const ReviewOptions& options) {
     const Course::Chosen chosen = course.choose(options.name);
     const Case& of = subject_of(chosen);
     const std::vector<Reviewed> four = choose_four(course, of);
-    const std::vector<Asked> questions = questions_of(four);
+    const std::vector<const Finding*> findings = findings_of(four);
+    const std::vector<Asked> questions = questions_of(four, findings);
     const std::string name = chosen.chapter.short_id + "/" + of.name;
     if (options.json) {
         nlohmann::ordered_json json{{"exercise", name}};
-        for (const Finding* finding : findings_of(four)) {
+        for (const Finding* finding : findings) {
             nlohmann::ordered_json& row = json["rows"].emplace_back();
             row["says"] = says(of, *finding);
             for (std::size_t i = 0; i < four.size(); ++i)
@@ -257,7 +258,7 @@ int review(const ReviewOptions& options) {
     fmt::print("{}  {}\n{}\n\n{}", bold(name), of.title,
                paragraph(fmt::format("Four answers, each as it ran: {}",
                                      source_label(four[0].evidence.provenance(), false))),
-               table_of(of, four).text());
+               table_of(of, four, findings).text());
     for (const std::string& file : copies_of(course, of, four))
         fmt::print("further  ./lab analyze {}\n", file);
     if (options.answers.empty() && !is_interactive()) {

@@ -83,10 +83,7 @@ TEST_CASE("answers: neither the chapter's page nor the exercise's gives the answ
     const Course course = Course(LAB_SOURCE_FOLDER);
     std::size_t asked = 0;
     for (const Chapter& chapter : course.chapters()) {
-        std::vector<Question> questions = chapter.look;
-        append(questions, chapter.quiz);
-        for (const Case& exercise : chapter.exercises) append(questions, exercise.diagnosis);
-        for (const Question& question : questions) {
+        for (const Question& question : chapter.questions()) {
             const std::string told = told_by(course, chapter, question);
             CHECK_MESSAGE(told.empty(), question.where, " ", question.id, ": ", told);
             ++asked;
