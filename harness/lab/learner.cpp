@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
+#include <iterator>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -142,6 +144,33 @@ std::string next_in_course(const std::vector<Chapter>& chapters, const Progress&
         if (has_open_question(progress, chapter, chapter.quiz)) return "./lab quiz " + chapter.short_id;
     }
     return "./lab report";
+}
+
+Answers read_answer_lines(const std::string& path,
+                          const std::function<void(const std::string& id, const std::string& answer)>& accept,
+                          std::vector<std::string>& faults) {
+    const bool from_input = path == "-";
+    std::string text =
+        from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
+    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // as some editors begin a file
+    Answers answers;
+    const std::vector<std::string> lines = split(text, '\n');
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::string line = trim(lines[i].substr(0, lines[i].find('#')));
+        if (line.empty()) continue;
+        const std::size_t equals = line.find('=');
+        const std::string id = trim(line.substr(0, equals));
+        try {
+            if (equals == std::string::npos) throw Error("a line is 'question = answer'");
+            const std::string answer = trim(line.substr(equals + 1));
+            accept(id, answer);
+            if (!answer.empty()) answers[id] = answer;
+        } catch (const Error& problem) {
+            faults.push_back(
+                fmt::format("{}:{}: {}", from_input ? "standard input" : path, i + 1, problem.what()));
+        }
+    }
+    return answers;
 }
 
 Progress progress_of(const Course& course) {

@@ -1,6 +1,8 @@
 // The learner's own files: where an exercise's answer is, and what has been done so far.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,6 +59,16 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 
 /// The command to go on with in the whole course.
 [[nodiscard]] std::string next_in_course(const std::vector<Chapter>& chapters, const Progress& progress);
+
+using Answers = std::map<std::string, std::string>;  ///< by the question's id
+
+/// Reads lines of "id = answer" from a file, or with "-" from standard input. Empty lines, # comments and
+/// questions without an answer are passed over. What is no such line, or what `accept` throws an Error for,
+/// is added to `faults` with its line.
+[[nodiscard]] Answers read_answer_lines(
+    const std::string& path,
+    const std::function<void(const std::string& id, const std::string& answer)>& accept,
+    std::vector<std::string>& faults);
 
 /// work/progress.txt
 [[nodiscard]] Progress progress_of(const Course& course);

@@ -6,8 +6,6 @@
 #include <array>
 #include <functional>
 #include <iostream>
-#include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -82,39 +80,16 @@ void print_result(const Course& course, const Question& question, const QuizEvid
     if (result == Result::right && !question.why.empty()) fmt::print("   {}\n", paragraph(question.why, 3));
 }
 
-using Answers = std::map<std::string, std::string>;  ///< by the question's id
-
-/// Reads lines of "id = answer". Empty lines, # comments and questions without an answer are passed over.
-/// What cannot be read is added to `faults`, with its line.
+/// Reads a file of answers to these questions. What cannot be read is added to `faults`, with its line.
 Answers read_answers(const std::string& path, const std::vector<Question>& questions,
                      std::vector<std::string>& faults) {
-    const bool from_input = path == "-";
-    std::string text =
-        from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
-    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // as some editors begin a file
-    Answers answers;
-    const std::vector<std::string> lines = split(text, '\n');
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const std::string line = trim(lines[i].substr(0, lines[i].find('#')));
-        if (line.empty()) continue;
-        const std::size_t equals = line.find('=');
-        const std::string id = trim(line.substr(0, equals));
+    const auto accept = [&](const std::string& id, const std::string& answer) {
         const auto question =
             std::find_if(questions.begin(), questions.end(), [&](const Question& q) { return q.id == id; });
-        try {
-            if (equals == std::string::npos) throw Error("a line is 'question = answer'");
-            if (question == questions.end())
-                throw Error(fmt::format("there is no question '{}'", printable(id)));
-            const std::string answer = trim(line.substr(equals + 1));
-            if (answer.empty()) continue;
-            if (!question->wants_text) (void)parse_answer(*question, answer);
-            answers[id] = answer;
-        } catch (const Error& problem) {
-            faults.push_back(
-                fmt::format("{}:{}: {}", from_input ? "standard input" : path, i + 1, problem.what()));
-        }
-    }
-    return answers;
+        if (question == questions.end()) throw Error(fmt::format("there is no question '{}'", printable(id)));
+        if (!question->wants_text && !answer.empty()) (void)parse_answer(*question, answer);
+    };
+    return read_answer_lines(path, accept, faults);
 }
 
 /// Asks for one line: empty to pass the question; nothing to end the quiz.

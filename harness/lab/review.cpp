@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
@@ -192,17 +191,21 @@ std::string answer_in(const std::string& text) {
     return word;
 }
 
-/// Lines of "merge = b" and "a = 3".
-std::map<std::string, std::string> read_answers(const std::string& path) {
-    std::map<std::string, std::string> answers;
-    for (const std::string& line : split(read_file(path), '\n'))
-        if (const std::size_t equals = line.find('='); equals != std::string::npos)
-            answers[answer_in(line.substr(0, equals))] = answer_in(line.substr(equals + 1));
+/// Reads a file of answers to these questions; an Error names the lines that are none.
+Answers read_answers(const std::string& path, const std::vector<Asked>& questions) {
+    std::vector<std::string> faults;
+    const auto accept = [&](const std::string& id, const std::string&) {
+        if (std::none_of(questions.begin(), questions.end(),
+                         [&](const Asked& asked) { return asked.id == id; }))
+            throw Error(fmt::format("there is no question '{}'", printable(id)));
+    };
+    const Answers answers = read_answer_lines(path, accept, faults);
+    if (!faults.empty()) throw Error("not graded:\n" + join(faults, "\n"));
     return answers;
 }
 
 /// "merge" comes first: whoever chose wrongly looks again before being asked about the others.
-std::size_t ask(const std::vector<Asked>& questions, const std::map<std::string, std::string>* answers) {
+std::size_t ask(const std::vector<Asked>& questions, const Answers* answers) {
     std::size_t right = 0;
     for (const Asked& asked : questions) {
         const bool is_choice = asked.id == "merge";
@@ -222,13 +225,26 @@ std::size_t ask(const std::vector<Asked>& questions, const std::map<std::string,
     return right;
 }
 
-/// The exercise that was named, or of a chapter the one with the most wrong answers.
-const Case& subject_of(const Course::Chosen& chosen) {
-    if (chosen.part && chosen.part->kind == CaseKind::exercise) return *chosen.part;
-    const std::vector<Case>& all = chosen.chapter.exercises;
-    if (all.empty()) throw Error(fmt::format("{} has no exercises", chosen.chapter.short_id));
-    return *std::max_element(all.begin(), all.end(),
-                             [](const Case& a, const Case& b) { return a.wrong.size() < b.wrong.size(); });
+/// The exercise that was named, or of a chapter the one with the most wrong answers. What the tools found in
+/// answers would tell the diagnosis of an exercise that asks for it, so that one comes after it has passed.
+const Case& subject_of(const Course::Chosen& chosen, const Progress& progress) {
+    const auto is_open = [&](const Case& e) {
+        return e.exercise_kind == ExerciseKind::guided || progress.exercise(e.subjects()).passed;
+    };
+    const std::string& chapter = chosen.chapter.short_id;
+    if (chosen.part && chosen.part->kind == CaseKind::exercise) {
+        if (!is_open(*chosen.part))
+            throw Error(
+                fmt::format("the answers to {0}/{1} would tell its diagnosis: they are shown once yours has "
+                            "passed. ./lab start {0}/{1} begins it.",
+                            chapter, chosen.part->name));
+        return *chosen.part;
+    }
+    const Case* most = nullptr;
+    for (const Case& e : chosen.chapter.exercises)
+        if (is_open(e) && (!most || e.wrong.size() > most->wrong.size())) most = &e;
+    if (!most) throw Error(fmt::format("{} has no answers to choose from yet", chapter));
+    return *most;
 }
 
 struct ReviewOptions {
@@ -239,7 +255,7 @@ struct ReviewOptions {
 int review(const ReviewOptions& options) {
     const Course course = Course::find();
     const Course::Chosen chosen = course.choose(options.name);
-    const Case& of = subject_of(chosen);
+    const Case& of = subject_of(chosen, progress_of(course));
     const std::vector<Reviewed> four = choose_four(course, of);
     const std::vector<const Finding*> findings = findings_of(four);
     const std::vector<Asked> questions = questions_of(four, findings);
@@ -267,8 +283,8 @@ int review(const ReviewOptions& options) {
                                          "'merge = a' and, of the others, 'b = 3', a row's number")));
         return kFine;
     }
-    std::map<std::string, std::string> given;
-    if (!options.answers.empty()) given = read_answers(options.answers);
+    Answers given;
+    if (!options.answers.empty()) given = read_answers(options.answers, questions);
     const bool all_right = ask(questions, options.answers.empty() ? nullptr : &given) == questions.size();
     progress_of(course).add(all_right ? Step::right : Step::wrong, of.id + ":review");
     for (std::size_t i = 0; all_right && i < four.size(); ++i)
