@@ -209,6 +209,11 @@ std::string trim(std::string_view text) {
     return std::string(text.substr(begin, text.find_last_not_of(kSpace) - begin + 1));
 }
 
+void add_to_hash(uint64_t& hash, std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    hash *= 0x100000001b3ULL;  // a byte of 0 ends each text
+}
+
 std::string shell_line(const std::vector<std::string>& command) {
     constexpr std::string_view kPlain =
         "=abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%^";

@@ -64,6 +64,11 @@ namespace lab {
 /// The command as one line that a shell reads back as the same words.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& command);
 
+/// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv), of several texts: begin with the start, and
+/// add one after the other. It tells texts apart; it is no protection against forgery.
+inline constexpr uint64_t kHashStart = 0xcbf29ce484222325ULL;
+void add_to_hash(uint64_t& hash, std::string_view text);
+
 /// Adds the elements of a list at the end of another.
 template <class T>
 void append(std::vector<T>& to, const std::vector<std::type_identity_t<T>>& more) {

@@ -40,9 +40,10 @@ struct Finding {
     std::optional<Ratio> ratio;                        ///< in place of the two expectations
     double margin = 0;                                 ///< relative; above 0 for a ratio of measured times
     bool may_be_missing = false;                       ///< it is shown, and may have no value
-    bool draft = false;     ///< its recording is a draft: until that is made, nothing is judged by it
-    bool may_fail = false;  ///< it is about a program that may have failed in its recording
-    std::string where;      ///< "ch05_streams/case.toml:12"
+    bool draft = false;      ///< its recording is a draft: until that is made, nothing is judged by it
+    bool may_fail = false;   ///< it is about a program that may have failed in its recording
+    std::vector<int> draws;  ///< of an unknown exercise: whose starter shows it; all if none is named
+    std::string where;       ///< "ch05_streams/case.toml:12"
 
     /// Does it demand anything, or is it only shown?
     [[nodiscard]] bool asserted() const { return expect[0].has_value() || ratio.has_value(); }
@@ -66,6 +67,7 @@ struct Answer {
     Program program;
     std::vector<std::string> fails;  ///< findings that reject it; none if it is right and must be accepted
     std::string why;                 ///< it is wrong, or how it differs from the solution
+    int draw = 0;                    ///< of an unknown exercise: which draw it answers
 };
 
 enum class CaseKind { pair, exercise, single };
@@ -101,6 +103,8 @@ struct Case {
     std::string id;    ///< "ch05_streams", "ch05_streams/missing_event" or "ch07_roofline/ceilings"
     std::string name;  ///< "missing_event"; the pair's is the chapter's: "ch05_streams"
     int number = 0;    ///< of an exercise
+    int draw = 0;      ///< of an unknown exercise, from 1; its id is then "ch05_streams/frames:1"
+    std::vector<std::string> formerly;  ///< earlier names of an exercise, which commands and progress know
     std::filesystem::path folder;
     std::string title;
     bool draft = false;                ///< some of it has not been recorded on a GPU yet
@@ -122,6 +126,13 @@ struct Case {
     std::vector<std::string> starter_fails;  ///< the findings that the untouched starter fails
     std::vector<Question> diagnosis;         ///< about the starter, to be answered besides the repair
     std::vector<Answer> wrong, right;
+    std::vector<Case> further_draws;  ///< the same source with other arguments, and so another fault
+
+    /// What progress calls the exercise: its id, and the ids that its earlier names made.
+    [[nodiscard]] std::vector<std::string> subjects() const;
+
+    /// The exercise by its draw, from 1; null if there is no such draw.
+    [[nodiscard]] const Case* drawn(int number) const;
 
     /// The tools that its findings need.
     [[nodiscard]] Needs needs() const;

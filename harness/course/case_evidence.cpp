@@ -113,8 +113,7 @@ bool is_freshly_recorded(const Course& course, const std::vector<Program>& progr
 
 fs::path live_evidence_path(const Course& course, const Program& program) {
     fs::path path = course.build_folder() / "live" / program.file;
-    const std::string& recording = program.recording.name;
-    return path.replace_extension(recording.empty() ? ".sqlite" : "." + recording + ".sqlite");
+    return path.replace_extension(program.evidence_extension());
 }
 
 std::optional<Evidence> own_live_run(const Course& course, const Program& program) {

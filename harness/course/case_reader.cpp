@@ -118,6 +118,9 @@ Finding read_finding(TomlReader& block, const Case& of, const std::string& shown
         const std::vector<std::string> sides = sides_of(of.kind);
         finding.margin = block.number_or("margin", 0);
         finding.may_fail = block.flag_or("may_fail", false);
+        finding.draws = block.integers_or_none("draws");
+        if (!finding.draws.empty() && of.exercise_kind != ExerciseKind::unknown)
+            block.fail("only an exercise of kind unknown has draws", "draws");
         finding.ratio = read_ratio(block, sides);
         if (finding.ratio && finding.margin <= 0)
             block.fail("a comparison of the two programs is of measured times, so it needs a 'margin'");
@@ -213,6 +216,7 @@ void record_for(const std::vector<std::string>& ids, const Case& of, Program& pr
 /// "fails: one, two".
 Answer read_answer(const fs::path& root, const fs::path& file, const Case& of, bool is_right) {
     Answer answer;
+    answer.draw = std::min(of.draw, 1);
     const std::vector<std::string> lines = split(read_file(root / file), '\n');
     std::size_t at = 0;
     for (; at < lines.size() && !lines[at].starts_with("--- "); ++at) {
@@ -223,6 +227,8 @@ Answer read_answer(const fs::path& root, const fs::path& file, const Case& of, b
                 if (!of.finding(trim(id)))
                     fail_at(file, at + 1, fmt::format("there is no finding '{}'", trim(id)));
             }
+        } else if (line.starts_with("draw:") && of.draw > 0) {
+            answer.draw = std::atoi(line.c_str() + 5);
         } else if (line.starts_with("why:")) {
             answer.why = trim(line.substr(4));
         } else if (!answer.why.empty()) {
@@ -258,23 +264,30 @@ std::vector<Answer> read_answers(const fs::path& root, const Case& of, const cha
         if (entry.path().extension() == ".patch") files.insert(entry.path().filename());
     for (const fs::path& file : files)
         answers.push_back(read_answer(root, of.folder / folder / file, of, is_right));
+    std::erase_if(answers, [&](const Answer& answer) { return answer.draw != of.draw; });
     return answers;
 }
 
 void read_answers(const fs::path& root, Case& of) {
     of.wrong = read_answers(root, of, "wrong", false);
     of.right = read_answers(root, of, "right", true);
+    std::set<std::string> names;
+    for (const Program& program : of.all_programs())
+        if (!names.insert(program.name).second)
+            fail_at(of.folder / "case.toml", 1, fmt::format("two answers are called '{}'", program.name));
+}
+
+/// A gate that rejects everything for one reason shows little.
+void expect_several_reasons(const Case& of) {
     std::set<std::vector<std::string>> reasons;
     for (const Answer& wrong : of.wrong) reasons.insert(wrong.fails);
+    for (const Case& draw : of.further_draws)
+        for (const Answer& wrong : draw.wrong) reasons.insert(wrong.fails);
     if (reasons.size() < 2 && !of.draft)
         fail_at(of.folder / "case.toml", 1,
                 fmt::format("an exercise has wrong answers that fail for two different reasons at least; "
                             "{} has {} in wrong/*.patch",
                             of.name, reasons.size()));
-    std::set<std::string> names;
-    for (const Program& program : of.all_programs())
-        if (!names.insert(program.name).second)
-            fail_at(of.folder / "case.toml", 1, fmt::format("two answers are called '{}'", program.name));
 }
 
 ExerciseKind read_exercise_kind(TomlReader& toml) {
@@ -289,9 +302,9 @@ void read_exercise_facts(TomlReader& toml, Case& exercise) {
     exercise.minutes = static_cast<int>(toml.integer("minutes"));
     exercise.objective = toml.text("objective");
     exercise.hints = toml.texts("hints");
-    exercise.starter_fails = toml.texts("starter_fails");
+    exercise.formerly = toml.texts_or_none("formerly");
+    exercise.starter_fails = toml.texts_or_none("starter_fails");
     if (exercise.hints.empty()) toml.fail("an exercise has hints", "hints");
-    if (exercise.starter_fails.empty()) toml.fail("the starter must fail some finding", "starter_fails");
 }
 
 /// The questions of an exercise, whose answers no page gives. All are about the starter.
@@ -303,6 +316,60 @@ std::vector<Question> read_diagnosis(TomlReader& toml, const Case& of) {
     if (is_asked != !all.empty())
         toml.fail("an exercise of the kinds find and unknown asks for the diagnosis, and no other", "kind");
     return all;
+}
+
+/// What a draw adds to an exercise of kind unknown.
+struct Draw {
+    std::vector<std::string> arguments, starter_fails;
+};
+
+std::vector<Draw> read_draws(TomlReader& toml, const Case& of) {
+    std::vector<Draw> draws;
+    for (TomlReader& block : toml.tables("draw")) {
+        draws.push_back({block.texts("arguments"), block.texts_or_none("starter_fails")});
+        block.expect_all_read();
+    }
+    const bool is_unknown = of.kind == CaseKind::exercise && of.exercise_kind == ExerciseKind::unknown;
+    if (is_unknown != (draws.size() > 1))
+        toml.fail("an exercise of kind unknown has two draws or more, and no other has any", "kind");
+    const int count = static_cast<int>(draws.size());
+    for (const Finding& finding : of.findings)
+        for (const int draw : finding.draws)
+            if (draw < 1 || draw > count)
+                throw Error(
+                    fmt::format("{}: there is no draw {}; there are 1 to {}", finding.where, draw, count));
+    return draws;
+}
+
+/// The exercise as one of its draws, by the draw's number. A starter without the fault that a finding is
+/// about is as good there as the solution.
+Case as_draw(Case of, const Draw& draw, int number) {
+    of.draw = number;
+    of.id += fmt::format(":{}", number);
+    append(of.starter_fails, draw.starter_fails);
+    for (Program& program : of.programs) {
+        program.draw = number;
+        append(program.arguments, draw.arguments);
+        append(program.check_arguments, draw.arguments);
+    }
+    for (Question& question : of.diagnosis) question.about = fmt::format("{}:{}", of.name, number);
+    const auto is_elsewhere = [&](const Finding& finding) {
+        return !finding.draws.empty() &&
+               std::find(finding.draws.begin(), finding.draws.end(), number) == finding.draws.end();
+    };
+    for (Finding& finding : of.findings)
+        if (is_elsewhere(finding) && finding.expect[kRight]) finding.expect[kFaulty] = finding.expect[kRight];
+    // Here the two programs have nothing to differ in.
+    std::erase_if(of.findings, [&](const Finding& f) { return is_elsewhere(f) && !f.expect[kRight]; });
+    return of;
+}
+
+/// Reads what depends on the draw, and checks what does.
+void finish_exercise(TomlReader& toml, const fs::path& root, Case& exercise) {
+    if (exercise.starter_fails.empty()) toml.fail("the starter must fail some finding", "starter_fails");
+    for (const std::string& id : exercise.starter_fails)
+        if (!exercise.finding(id)) toml.fail(fmt::format("there is no finding '{}'", id), "starter_fails");
+    read_answers(root, exercise);
 }
 
 CaseKind kind_of(const std::string& chapter, const fs::path& folder) {
@@ -429,6 +496,19 @@ const Finding* Case::finding(const std::string& finding_id) const {
     return nullptr;
 }
 
+std::vector<std::string> Case::subjects() const {
+    std::vector<std::string> all{id};
+    for (const std::string& old : formerly) all.push_back(folder.begin()->string() + "/" + old);
+    return all;
+}
+
+const Case* Case::drawn(int wanted) const {
+    if (wanted == draw) return this;
+    const auto at = std::find_if(further_draws.begin(), further_draws.end(),
+                                 [&](const Case& c) { return c.draw == wanted; });
+    return at == further_draws.end() ? nullptr : &*at;
+}
+
 std::string Case::said_by(const Finding& finding) const {
     return finding.recording.empty() ? finding.says
                                      : fmt::format("{} (recording {})", finding.says, finding.recording);
@@ -481,10 +561,21 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.findings = read_findings(toml, result);
     result.points = read_points(toml, result);
     result.diagnosis = read_diagnosis(toml, result);
+    const std::vector<Draw> draws = read_draws(toml, result);
     toml.expect_all_read();
-    for (const std::string& id : result.starter_fails)
-        if (!result.finding(id)) toml.fail(fmt::format("there is no finding '{}'", id), "starter_fails");
-    if (result.kind == CaseKind::exercise) read_answers(root, result);
+    if (result.kind != CaseKind::exercise) return result;
+    std::vector<Case> drawn;
+    for (std::size_t i = 0; i < draws.size(); ++i)
+        drawn.push_back(as_draw(result, draws[i], static_cast<int>(i) + 1));
+    for (Case& draw : drawn) finish_exercise(toml, root, draw);
+    if (drawn.empty()) {
+        finish_exercise(toml, root, result);
+    } else {
+        result = std::move(drawn.front());
+        result.further_draws.assign(std::make_move_iterator(drawn.begin() + 1),
+                                    std::make_move_iterator(drawn.end()));
+    }
+    expect_several_reasons(result);
     return result;
 }
 

@@ -18,6 +18,12 @@ const Case* named(const std::vector<Case>& cases, const std::string& name) {
     return at == cases.end() ? nullptr : &*at;
 }
 
+/// "frames" and "2" of "frames:2".
+std::pair<std::string, std::string> name_and_draw(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    return {text.substr(0, colon), colon == std::string::npos ? "" : text.substr(colon + 1)};
+}
+
 /// The folders below `folder` that hold a case, from the root, by name.
 std::vector<fs::path> case_folders(const fs::path& root, const fs::path& folder) {
     std::vector<fs::path> folders;
@@ -53,8 +59,13 @@ Question read_quiz_question(TomlReader& toml, const Chapter& chapter) {
 
 }  // namespace
 
-const Case* Chapter::exercise(const std::string& name) const {
-    return named(exercises, name);
+const Case* Chapter::exercise(const std::string& name_or_number) const {
+    const auto [wanted, draw] = name_and_draw(name_or_number);
+    for (const Case& e : exercises)
+        if (wanted == e.name || wanted == std::to_string(e.number) || wanted == e.folder.filename() ||
+            std::count(e.formerly.begin(), e.formerly.end(), wanted))
+            return draw.empty() ? &e : e.drawn(std::atoi(draw.c_str()));
+    return nullptr;
 }
 
 const Case* Chapter::single(const std::string& name) const {
@@ -64,7 +75,10 @@ const Case* Chapter::single(const std::string& name) const {
 std::vector<const Case*> Chapter::cases() const {
     std::vector<const Case*> all{&pair};
     for (const Case& one : singles) all.push_back(&one);
-    for (const Case& one : exercises) all.push_back(&one);
+    for (const Case& one : exercises) {
+        all.push_back(&one);
+        for (const Case& draw : one.further_draws) all.push_back(&draw);
+    }
     return all;
 }
 
@@ -77,7 +91,7 @@ const Case* Chapter::measures_roofs() const {
 std::vector<Question> Chapter::questions() const {
     std::vector<Question> all = look;
     append(all, quiz);
-    for (const Case& exercise : exercises) append(all, exercise.diagnosis);
+    for (const Case* each : cases()) append(all, each->diagnosis);
     return all;
 }
 

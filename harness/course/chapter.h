@@ -23,11 +23,13 @@ struct Chapter {
     std::vector<Question> look;   ///< questions about the pair's first program, before it is explained
     std::vector<Question> quiz;
 
-    /// An exercise, or a single program, by name; null if there is none.
-    [[nodiscard]] const Case* exercise(const std::string& name) const;
+    /// An exercise by name, number or folder, as one of its draws with "frames:2"; null if there is none.
+    [[nodiscard]] const Case* exercise(const std::string& name_or_number) const;
+
+    /// A single program by name; null if there is none.
     [[nodiscard]] const Case* single(const std::string& name) const;
 
-    /// All three kinds: the pair first.
+    /// All three kinds, and every draw of an exercise: the pair first.
     [[nodiscard]] std::vector<const Case*> cases() const;
 
     /// The single program that measures roofs; null if there is none.

@@ -75,8 +75,8 @@ void expect_all_run(const Grade& grade, const std::vector<std::string>& ids) {
 }
 
 void judge_starter(const Case& of, const Evidence& starter, const AddClaim& add) {
-    const Claim about = not_judged(Claim::Kind::starter, of.programs[kFaulty].file.string(),
-                                   "fails " + join(of.starter_fails, ", "));
+    const Claim about =
+        not_judged(Claim::Kind::starter, of.programs[kFaulty].id(), "fails " + join(of.starter_fails, ", "));
     attempt(about, add, [&] {
         const Grade grade = grade_answer(of, starter, &starter);
         const std::vector<std::string> failed = grade.not_passed();
@@ -123,7 +123,9 @@ bool is_made(const Course& course, const Case& of, const Recording& recording) {
 void check_files(const Course& course, const Case& of, const AddClaim& add) {
     std::set<std::string> known;
     std::vector<std::string> faults;
-    for (const Program& program : of.all_programs())
+    std::vector<Program> programs = of.all_programs();
+    for (const Case& draw : of.further_draws) append(programs, draw.all_programs());
+    for (const Program& program : programs)
         for (const Program& recorded : all_recordings(program)) known.insert(recorded.evidence_name());
     std::error_code missing;
     for (const auto& entry :
@@ -142,7 +144,7 @@ void check_files(const Course& course, const Case& of, const AddClaim& add) {
                 fmt::format("the recording '{}' is made: take `draft = true` out of its block in "
                             "case.toml",
                             recording.name));
-    if (of.draft && is_freshly_recorded(course, of.all_programs()))
+    if (of.draft && is_freshly_recorded(course, programs))
         faults.push_back("all of it is recorded: take `draft = true` out of its case.toml");
     add_judged(add, not_judged(Claim::Kind::structure, of.id, "evidence files"), faults.empty(),
                join(faults, "; "));
@@ -182,6 +184,7 @@ void judge_answers(const Chapter& chapter, const EvidenceOf& evidence_of, const 
 
 void check_structure(const Course& course, const Chapter& chapter, const AddClaim& add) {
     for (const Case* each : chapter.cases()) {
+        if (each->draw > 1) continue;  // its files are the first draw's
         if (each->programs.size() > 1)
             attempt(not_judged(Claim::Kind::structure, each->id, "small difference"), add,
                     [&] { check_diff(course, *each, add); });

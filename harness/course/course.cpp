@@ -90,15 +90,22 @@ Course::Chosen Course::choose(const std::string& name_or_path) const {
     if (slash == std::string::npos) return chosen;
     const std::string wanted = name.substr(slash + 1);
     chosen.part = chosen.chapter.single(wanted);
-    std::vector<std::string> names;
-    for (const Case& e : chosen.chapter.exercises) {
-        if (wanted == e.name || wanted == std::to_string(e.number) || wanted == e.folder.filename())
-            chosen.part = &e;
-        names.push_back(e.name);
-    }
+    if (!chosen.part) chosen.part = chosen.chapter.exercise(wanted);
+    chosen.names_draw = wanted.find(':') != std::string::npos;
     if (chosen.part) return chosen;
+    std::vector<std::string> names;
+    for (const Case& e : chosen.chapter.exercises)
+        names.push_back(e.draw ? fmt::format("{} (draws :1 to :{})", e.name, e.further_draws.size() + 1)
+                               : e.name);
     throw Error(fmt::format("{} has no exercise '{}'; it has: {}", chosen.chapter.short_id, printable(wanted),
                             join(names, ", ")));
+}
+
+std::vector<const Case*> Course::Chosen::draws() const {
+    std::vector<const Case*> all{part};
+    if (!names_draw)
+        for (const Case& draw : part->further_draws) all.push_back(&draw);
+    return all;
 }
 
 std::vector<Program> all_programs(const Chapter& chapter) {

@@ -28,12 +28,16 @@ class Course : public Workspace {
     /// A chapter by "ch05", "5" or "ch05_streams". An Error lists them.
     [[nodiscard]] Chapter chapter(const std::string& name) const;
 
-    /// A case by "ch05" (the pair), "ch05/missing_event", "ch05/4" or by the path of its answer. An Error
-    /// lists the exercises.
+    /// A case by "ch05" (the pair), "ch05/missing_event", "ch05/4", "ch05/frames:2" (a draw) or by the path
+    /// of its answer. An Error lists the exercises.
     struct Chosen {
         Chapter chapter;
         const Case* part = nullptr;  ///< into `chapter`; null for the pair
+        bool names_draw = false;     ///< as "ch05/frames:2" does
         [[nodiscard]] const Case& subject() const { return part ? *part : chapter.pair; }
+
+        /// The part as the one draw that was named, or as each of its draws.
+        [[nodiscard]] std::vector<const Case*> draws() const;
     };
     [[nodiscard]] Chosen choose(const std::string& name_or_path) const;
 };

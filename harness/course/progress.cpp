@@ -80,12 +80,12 @@ std::vector<Progress::Line> Progress::lines() const {
     return lines;
 }
 
-Done Progress::exercise(const std::string& subject) const {
+Done Progress::exercise(const std::vector<std::string>& subjects) const {
     Done done;
     int number = 0;
     for (const Line& line : lines()) {
         ++number;
-        if (line.subject != subject) continue;
+        if (std::find(subjects.begin(), subjects.end(), line.subject) == subjects.end()) continue;
         done.line = number;
         done.started = done.started || line.step == Step::started;
         done.passed = done.passed || line.step == Step::passed;

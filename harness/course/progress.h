@@ -48,7 +48,8 @@ class Progress {
     /// Error says why the file cannot be written.
     void add(Step step, const std::string& subject, const std::vector<std::string>& failed = {}) const;
 
-    [[nodiscard]] Done exercise(const std::string& subject) const;
+    /// `subjects`: the exercise's id, and those under which it was known before.
+    [[nodiscard]] Done exercise(const std::vector<std::string>& subjects) const;
 
     /// The question's last answer, right or wrong; nothing if it was never answered.
     [[nodiscard]] std::optional<Step> last_answer(const std::string& subject) const;

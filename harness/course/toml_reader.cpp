@@ -88,6 +88,16 @@ std::vector<std::string> TomlReader::texts_or_none(const std::string& key) {
     return has(key) ? texts(key) : std::vector<std::string>{};
 }
 
+std::vector<int> TomlReader::integers_or_none(const std::string& key) {
+    std::vector<int> values;
+    if (!has(key)) return values;
+    const toml::array* const array = node(key, "a list of whole numbers").as_array();
+    if (!array || array->empty() || !array->is_homogeneous<int64_t>())
+        fail(fmt::format("'{}' must be a list of whole numbers", key), key);
+    for (const toml::node& element : *array) values.push_back(static_cast<int>(*element.value<int64_t>()));
+    return values;
+}
+
 std::vector<TomlReader> TomlReader::tables(const std::string& key) {
     std::vector<TomlReader> readers;
     if (!has(key)) return readers;

@@ -33,6 +33,7 @@ class TomlReader {
     [[nodiscard]] bool flag_or(const std::string& key, bool fallback);
     [[nodiscard]] double number_or(const std::string& key, double fallback);
     [[nodiscard]] std::vector<std::string> texts_or_none(const std::string& key);
+    [[nodiscard]] std::vector<int> integers_or_none(const std::string& key);
 
     /// The tables of [[key]]; none if it is absent.
     [[nodiscard]] std::vector<TomlReader> tables(const std::string& key);

@@ -52,6 +52,12 @@ void print_last_lines(const Case& exercise, const Evidence& evidence) {
     fmt::print("\n");
 }
 
+/// The page that explains a fault which the exercise's own page doesn't name, as a line to go on with.
+std::string explained_in(const Exercise& exercise) {
+    const fs::path page = exercise.of.folder / "after.md";
+    return fs::exists(exercise.course.root() / page) ? "\nread     " + unbroken(page.string()) : "";
+}
+
 /// Notes and prints the verdict on an answer, and what to do next. `failed`: by what it does not pass.
 int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::string>& failed) {
     const std::string &id = exercise.of.id, &file = exercise.answer, &name = exercise.name;
@@ -59,7 +65,8 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
                          const std::string& next) {
         exercise.progress.add(step, id, failed);
         fmt::print("\n{}\n", paragraph(fmt::format("{}  {}{}", word, file, more)));
-        if (step == Step::failed) exercise.print_hint(std::max(exercise.progress.exercise(id).hints, 1));
+        if (step == Step::failed)
+            exercise.print_hint(std::max(exercise.progress.exercise(exercise.of.subjects()).hints, 1));
         fmt::print("next     {}\n", paragraph(next, 9));
         return step == Step::repaired ? kFindingFailed : exit_code_of(verdict);
     };
@@ -71,7 +78,8 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
                            fmt::format("./lab diagnose {} asks; with that it has passed", name));
             return end(Step::passed, green("passed"),
                        "\ncompare  " +
-                           unbroken(fmt::format("diff {} {}", file, exercise.of.programs[1].file.string())),
+                           unbroken(fmt::format("diff {} {}", file, exercise.of.programs[1].file.string())) +
+                           explained_in(exercise),
                        next_exercise(exercise.chosen.chapter, exercise.of));
         case Verdict::fail:
             return end(

@@ -97,9 +97,9 @@ const Finding& finding_of(const Case& of, const std::string& id) {
 }  // namespace
 
 const Evidence& Quotes::evidence_of(const Program& program) {
-    const auto found = evidence_.find(program.file.string());
+    const auto found = evidence_.find(program.id());
     if (found != evidence_.end()) return found->second;
-    return evidence_.emplace(program.file.string(), open_recorded(course_, program)).first->second;
+    return evidence_.emplace(program.id(), open_recorded(course_, program)).first->second;
 }
 
 double Quotes::value_of(const std::string& name, const Chapter* page) {

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/process.h"
 #include "core/terminal.h"
 #include "core/text.h"
 #include "tools/fingerprint.h"
@@ -26,6 +27,7 @@ void Exercise::copy_starter(const fs::path& to) const {
         if (!is_command) continue;
         for (std::size_t at = 0; (at = line.find("starter", at)) != std::string::npos;)
             line.replace(at, 7, "answer");
+        if (of.draw > 0 && line.ends_with("./answer")) line += " " + join(of.programs[0].arguments, " ");
     }
     write_file(to, join(lines, "\n"));
 }
@@ -41,9 +43,39 @@ void Exercise::print_hint(int number) const {
                paragraph(fmt::format("hint {} of {}: {}", shown, of.hints.size(), of.hints[shown - 1])));
 }
 
+std::string name_in_git(const Course& course) {
+    if (!find_program("git")) return "";
+    return trim(run({.words = {"git", "config", "user.name"}, .folder = course.root()}).out);
+}
+
+const Case& begun_draw(const Progress& progress, const Case& exercise) {
+    const Case* begun = &exercise;
+    int latest = progress.exercise(exercise.subjects()).line;
+    for (const Case& draw : exercise.further_draws)
+        if (const int line = progress.exercise(draw.subjects()).line; line > latest) {
+            begun = &draw;
+            latest = line;
+        }
+    return *begun;
+}
+
+Course::Chosen choose_own(const Course& course, const std::string& name) {
+    Course::Chosen chosen = course.choose(name);
+    if (!chosen.part || chosen.names_draw || chosen.part->further_draws.empty()) return chosen;
+    const Progress progress = progress_of(course);
+    const Case& begun = begun_draw(progress, *chosen.part);
+    const std::size_t draws = chosen.part->further_draws.size() + 1;
+    uint64_t hash = kHashStart;
+    add_to_hash(hash, name_in_git(course));
+    chosen.part = progress.exercise(begun.subjects()).line > 0
+                      ? &begun
+                      : chosen.part->drawn(static_cast<int>(hash % draws) + 1);
+    return chosen;
+}
+
 Exercise choose_exercise(const std::string& name) {
     const Course course = Course::find();
-    Course::Chosen chosen = course.choose(name);
+    Course::Chosen chosen = choose_own(course, name);
     const std::string& chapter = chosen.chapter.short_id;
     if (!chosen.part || chosen.part->kind != CaseKind::exercise) {
         std::vector<std::string> names;
@@ -64,11 +96,52 @@ std::string next_exercise(const Chapter& chapter, const Case& exercise) {
 }
 
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
-    const Done done = progress.exercise(exercise.id);
+    const Done done = progress.exercise(exercise.subjects());
     if (done.passed) return next_exercise(chapter, exercise);
     if (done.repaired) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise.name);
     return fmt::format("./lab {} {}/{}", done.started || done.checks > 0 ? "check" : "start",
                        chapter.short_id, exercise.name);
+}
+
+namespace {
+
+/// Has any of these questions no answer yet, right or wrong?
+bool has_open_question(const Progress& progress, const Chapter& chapter, const std::vector<Question>& all) {
+    return std::any_of(all.begin(), all.end(), [&](const Question& q) {
+        return q.instead_of.empty() && !last_answer(progress, chapter, all, q);
+    });
+}
+
+/// The exercise that was last worked on and is not passed, with the next step in it; "" if there is none.
+std::string next_in_begun(const std::vector<Chapter>& chapters, const Progress& progress) {
+    std::string next;
+    int latest = 0;
+    for (const Chapter& chapter : chapters)
+        for (const Case& e : chapter.exercises) {
+            const Case& own = begun_draw(progress, e);
+            const Done done = progress.exercise(own.subjects());
+            const bool begun = done.started || done.checks > 0;
+            if (!begun || done.passed || done.ungraded || done.line < latest) continue;
+            next = next_step(progress, chapter, own);
+            latest = done.line;
+        }
+    return next;
+}
+
+}  // namespace
+
+std::string next_in_course(const std::vector<Chapter>& chapters, const Progress& progress) {
+    if (const std::string next = next_in_begun(chapters, progress); !next.empty()) return next;
+    for (const Chapter& chapter : chapters) {
+        if (has_open_question(progress, chapter, chapter.look)) return "./lab look " + chapter.short_id;
+        for (const Case& e : chapter.exercises) {
+            const Case& own = begun_draw(progress, e);
+            const Done done = progress.exercise(own.subjects());
+            if (!done.passed && !done.ungraded) return next_step(progress, chapter, own);
+        }
+        if (has_open_question(progress, chapter, chapter.quiz)) return "./lab quiz " + chapter.short_id;
+    }
+    return "./lab report";
 }
 
 Progress progress_of(const Course& course) {

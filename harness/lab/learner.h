@@ -36,6 +36,16 @@ struct Exercise {
 /// What the help of a command says of its argument EXERCISE.
 inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipeline, or ch05/1";
 
+/// A case by name. An exercise whose fault is drawn is chosen as the learner's own draw, unless the name says
+/// which.
+[[nodiscard]] Course::Chosen choose_own(const Course& course, const std::string& name);
+
+/// The draw that the learner began last; the exercise itself if there is none.
+[[nodiscard]] const Case& begun_draw(const Progress& progress, const Case& exercise);
+
+/// The learner's name: git's user.name; "" if it has none.
+[[nodiscard]] std::string name_in_git(const Course& course);
+
 /// An exercise by name; an Error if the name is a chapter's.
 [[nodiscard]] Exercise choose_exercise(const std::string& name);
 
@@ -44,6 +54,9 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 
 /// The command to go on with: start it, check it, or if it is passed, the next one.
 [[nodiscard]] std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise);
+
+/// The command to go on with in the whole course.
+[[nodiscard]] std::string next_in_course(const std::vector<Chapter>& chapters, const Progress& progress);
 
 /// work/progress.txt
 [[nodiscard]] Progress progress_of(const Course& course);

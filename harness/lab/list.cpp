@@ -30,6 +30,10 @@ std::string in_short(const std::string& here) {
     return here.starts_with(kRecorded) ? "recorded" + here.substr(kRecorded.size()) : here;
 }
 
+std::string state_of_own(const Progress& progress, const Case& exercise) {
+    return state_of(progress.exercise(begun_draw(progress, exercise).subjects()));
+}
+
 nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress) {
     nlohmann::ordered_json json{{"chapter", chapter.id},
                                 {"title", chapter.title},
@@ -43,23 +47,8 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress)
                                      {"title", e.title},
                                      {"kind", to_string(e.exercise_kind)},
                                      {"minutes", e.minutes},
-                                     {"state", state_of(progress.exercise(e.id))}});
+                                     {"state", state_of_own(progress, e)}});
     return json;
-}
-
-/// The exercise that was last worked on and is not passed, as commands take its name; "" if there is none.
-std::string last_begun(const std::vector<Chapter>& chapters, const Progress& progress) {
-    std::string name;
-    int latest = 0;
-    for (const Chapter& chapter : chapters)
-        for (const Case& e : chapter.exercises) {
-            const Done done = progress.exercise(e.id);
-            const bool begun = done.started || done.checks > 0;
-            if (!begun || done.passed || done.line < latest) continue;
-            name = chapter.short_id + "/" + e.name;
-            latest = done.line;
-        }
-    return name;
 }
 
 int list(bool json, bool names) {
@@ -68,26 +57,30 @@ int list(bool json, bool names) {
     if (chapters.empty()) throw Error("there is no chapter here: no folder ch*/ holds a chapter.toml");
     const Progress progress = progress_of(course);
     nlohmann::ordered_json all;
-    Table table({"", "title", "minutes", "state"}, {Align::left, Align::left, Align::right, Align::left});
+    Table table({"", "title", "kind", "minutes", "state"},
+                {Align::left, Align::left, Align::left, Align::right, Align::left});
     for (const Chapter& chapter : chapters) {
         all.push_back(to_json(chapter, progress));
         if (names) fmt::print("{}\n", chapter.short_id);
-        table.add(
-            {chapter.short_id, chapter.title, std::to_string(chapter.minutes), in_short(open_here(chapter))});
+        table.add({chapter.short_id, chapter.title, "", std::to_string(chapter.minutes),
+                   in_short(open_here(chapter))});
         for (const Case& e : chapter.exercises) {
             const std::string name = chapter.short_id + "/" + e.name;
             if (names) fmt::print("{}\n", name);
-            table.add({"  " + name, e.title, std::to_string(e.minutes), state_of(progress.exercise(e.id))});
+            table.add({"  " + name, e.title, to_string(e.exercise_kind), std::to_string(e.minutes),
+                       state_of_own(progress, e)});
         }
     }
     if (json) print_json(all);
     if (json || names) return kFine;
     fmt::print("{}\n", table.text());
-    if (const std::string begun = last_begun(chapters, progress); !begun.empty())
-        fmt::print("go on with  ./lab check {}\n", begun);
-    else
-        fmt::print("start with  ./lab {} {}\n", chapters.front().look.empty() ? "run" : "look",
-                   chapters.front().short_id);
+    fmt::print("next     {}\n", next_in_course(chapters, progress));
+    return kFine;
+}
+
+int next() {
+    const Course course = Course::find();
+    fmt::print("{}\n", next_in_course(course.chapters(), progress_of(course)));
     return kFine;
 }
 
@@ -102,6 +95,9 @@ void add_list(Session& session) {
     command.flag("--json", *json, "prints the list as JSON");
     command.flag("--names", *names, "prints only the names that commands take, one a line");
     command.exclude("--json", "--names");
+    Subcommand(session, "next", "what to do now: one command",
+               "The exercise that you have begun, else the first step of the course that you have not done.",
+               [] { return next(); });
 }
 
 }  // namespace lab

@@ -303,12 +303,7 @@ std::string next_step_after(const Course& course, const Questionnaire& asked, bo
     const Progress progress = progress_of(course);
     if (asked.exercise) return next_step(progress, chapter, *asked.exercise);
     if (asked.purpose == Question::look_first) return "./lab run " + chapter.short_id;
-    for (const Case& e : chapter.exercises)
-        if (const Done done = progress.exercise(e.id); !done.passed && !done.ungraded)
-            return next_step(progress, chapter, e);
-    const std::vector<std::string> ids = course.chapter_ids();
-    const auto next = std::find(ids.begin(), ids.end(), chapter.id) + 1;
-    return next == ids.end() ? "./lab report" : fmt::format("./lab run {}", course.chapter(*next).short_id);
+    return next_in_course(course.chapters(), progress);
 }
 
 /// Prints how many answers came to which result, and what to do next.
@@ -336,17 +331,35 @@ void print_end(const Course& course, const Questionnaire& asked, const std::stri
                open, next_step_after(course, asked, wrong + open > 0));
 }
 
+/// The draw of an exercise whose answers these are, if they are not those of the learner's own; 0 if there is
+/// none.
+int draw_answered(const Course& course, const Questionnaire& asked, const Answers& answers) {
+    const Case* const exercise = asked.chapter.exercise(asked.exercise->name);
+    for (int draw = 1; const Case* const other = exercise->drawn(draw); ++draw) {
+        const auto is_right_there = [&](const Question& q) {
+            const auto given = answers.find(q.id);
+            if (given == answers.end()) return false;
+            const auto evidence = evidence_if_here(course, asked.chapter, q);
+            return evidence && is_right(q, evidence->evidence, given->second);
+        };
+        if (draw != asked.exercise->draw &&
+            std::all_of(other->diagnosis.begin(), other->diagnosis.end(), is_right_there))
+            return draw;
+    }
+    return 0;
+}
+
 /// An answer that was repaired before its diagnosis was complete has passed now.
 void note_passed(const Course& course, const Questionnaire& asked) {
     const Progress progress = progress_of(course);
-    if (progress.exercise(asked.exercise->id).repaired &&
+    if (progress.exercise(asked.exercise->subjects()).repaired &&
         is_diagnosed(progress, asked.chapter, *asked.exercise))
         progress.add(Step::passed, asked.exercise->id);
 }
 
 int ask(const QuizOptions& options, Question::Purpose purpose) {
     const Course course = Course::find();
-    const Course::Chosen chosen = course.choose(options.of);
+    const Course::Chosen chosen = choose_own(course, options.of);
     const bool is_diagnosis = purpose == Question::diagnosis;
     const Questionnaire asked{purpose, chosen.chapter, is_diagnosis ? chosen.part : nullptr};
     if (is_diagnosis && (!asked.exercise || asked.exercise->diagnosis.empty()))
@@ -362,6 +375,10 @@ int ask(const QuizOptions& options, Question::Purpose purpose) {
         faults.push_back(
             fmt::format("question '{}' is not asked now: {} lists those that are", id, asked.command()));
     if (is_diagnosis) note_passed(course, asked);
+    if (is_diagnosis && answers && asked.exercise->draw > 0 && count(graded, Result::wrong) > 0)
+        if (const int other = draw_answered(course, asked, *answers))
+            faults.push_back(fmt::format("these are the answers to draw {}, and yours is {}", other,
+                                         asked.exercise->draw));
     if (options.json)
         print_json(to_json(asked, graded));
     else

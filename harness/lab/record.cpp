@@ -28,10 +28,10 @@ std::vector<Wanted> chosen_programs(const Course& course, const std::string& nam
     std::vector<Chapter> chapters;
     if (name.empty())
         chapters = course.chapters();
-    else if (const Course::Chosen chosen = course.choose(name); chosen.part)
-        add(*chosen.part);
-    else
+    else if (const Course::Chosen chosen = course.choose(name); !chosen.part)
         chapters.push_back(chosen.chapter);
+    else
+        for (const Case* draw : chosen.draws()) add(*draw);
     for (const Chapter& chapter : chapters)
         for (const Case* each : chapter.cases()) add(*each);
     return wanted;

@@ -26,8 +26,7 @@ using Json = nlohmann::ordered_json;
 
 /// The name to report under, in one line of printable characters: the one given, else git's user.name.
 std::string name_of_learner(const Course& course, std::string name) {
-    if (name.empty() && find_program("git"))
-        name = run({.words = {"git", "config", "user.name"}, .folder = course.root()}).out;
+    if (name.empty()) name = name_in_git(course);
     name = shorten(trim(printable(name)), 80);
     if (name.empty()) throw Error("git knows no user.name: give your name with --name");
     return name;
@@ -41,7 +40,7 @@ Json report_of(const Chapter& chapter, const Progress& progress) {
     Json exercises = Json::array();
     int passed = 0, right = 0;
     for (const Case& e : chapter.exercises) {
-        const Done done = progress.exercise(e.id);
+        const Done done = progress.exercise(begun_draw(progress, e).subjects());
         passed += done.passed;
         exercises.push_back({{"name", e.name},
                              {"state", state_of(done)},

@@ -24,7 +24,7 @@ namespace {
 
 struct RunOptions {
     std::string name, html;
-    bool live = false, recorded = false, json = false;
+    bool live = false, recorded = false, json = false, solution = false;
 };
 
 /// A case with its evidence and its judged findings, or the reason why there is none.
@@ -39,6 +39,12 @@ Found find(const Course& course, const Case& of, Source source) {
     Found found{&of, obtain(course, of, source, announce_to_terminal), {}, ""};
     found.rows = judge_case(of, found.evidence->sides);
     return found;
+}
+
+/// Is the solution kept back? What it measured would tell what is wrong with the starter.
+bool is_kept_back(const Course& course, const Case& of, const RunOptions& options) {
+    return of.kind == CaseKind::exercise && !options.solution &&
+           !progress_of(course).exercise(of.subjects()).passed;
 }
 
 /// The single programs of a chapter, live or recorded as the pair is. A run that cannot be had is missing,
@@ -178,13 +184,41 @@ void print(const Course& course, const Found& found, const std::vector<Found>& s
     if (!no_roofline.empty()) fmt::print("\n{}\n", paragraph("roofline none: " + no_roofline));
 }
 
+/// Shows an exercise's starter alone: what the tools say of it, and no findings.
+int run_starter(const Course& course, const Course::Chosen& chosen, Source source,
+                const RunOptions& options) {
+    const Case& of = chosen.subject();
+    const std::string name = chosen.chapter.short_id + "/" + of.name;
+    if (options.json)
+        throw Error(
+            fmt::format("the findings of {} would tell the diagnosis: they are shown once it has passed, "
+                        "or with --solution",
+                        name));
+    Case alone = of;
+    alone.programs.resize(1);
+    const CaseEvidence evidence = obtain(course, alone, source, announce_to_terminal);
+    fmt::print("{}  {}\n{}\n", bold(of.id), of.title, paragraph(evidence.label));
+    if (!evidence.note.empty()) fmt::print("{}\n", paragraph("(" + evidence.note + ")"));
+    print_evidence(course, alone, evidence);
+    if (!of.needs().counters && !of.needs().reports)
+        fmt::print("further  ./lab analyze {}\n", course.shown(evidence.files[0]));
+    if (!options.html.empty() && write_file(options.html, timeline_html(timelines_of(alone, evidence))))
+        fmt::print("page     {}  (a browser opens it)\n", printable(options.html));
+    fmt::print("{}\n",
+               paragraph("This is the starter alone. The solution and all findings are shown beside it once "
+                         "your answer has passed, or with --solution."));
+    fmt::print("next     {}\n", next_step(progress_of(course), chosen.chapter, of));
+    return kFine;
+}
+
 int run_case(const RunOptions& options) {
     const Course course = Course::find();
-    const Course::Chosen chosen = course.choose(options.name);
+    const Course::Chosen chosen = choose_own(course, options.name);
     if (!options.html.empty() && !chosen.subject().needs().trace)
         throw Error(fmt::format("{} has no timeline to write to {}: its findings need no trace",
                                 chosen.subject().id, options.html));
     const Source source = options.live ? Source::live : options.recorded ? Source::recorded : Source::best;
+    if (is_kept_back(course, chosen.subject(), options)) return run_starter(course, chosen, source, options);
     const Found found = find(course, chosen.subject(), source);
     const bool live = found.evidence->live;
     const std::vector<Found> singles = find_singles(course, chosen, live);
@@ -234,16 +268,20 @@ void print_first_program(const Course& course, const Chapter& chapter) {
 
 void add_run(Session& session) {
     const auto options = std::make_shared<RunOptions>();
-    Subcommand command(session, "run", "both programs of a chapter or exercise, side by side",
-                       "Live where there is a GPU with the tools that the case needs, else on recorded "
-                       "evidence; the line above the findings says which. A live run leaves its reports in "
-                       "build/live/; the timelines are in build/figures/ as SVG.\n"
-                       "Example: ./lab run ch05/missing_event --recorded",
-                       [options] { return run_case(*options); });
+    Subcommand command(
+        session, "run", "both programs of a chapter or exercise, side by side",
+        "Live where there is a GPU with the tools that the case needs, else on recorded "
+        "evidence; the line above the findings says which. A live run leaves its reports in "
+        "build/live/; the timelines are in build/figures/ as SVG. Of an exercise only the starter "
+        "is shown until your answer has passed.\n"
+        "Example: ./lab run ch05/missing_event --recorded",
+        [options] { return run_case(*options); });
     command.argument("NAME", options->name,
                      "a chapter (ch05) or an exercise (ch05/missing_event, or ch05/4)");
     command.flag("--live", options->live, "runs it here, or fails");
     command.flag("--recorded", options->recorded, "shows the recorded evidence, GPU or not");
+    command.flag("--solution", options->solution,
+                 "shows an exercise's solution and findings before your answer has passed");
     command.flag("--json", options->json, "prints the findings as JSON");
     command.option("--html", "OUT", options->html,
                    "writes the timelines as a page for any browser to this file");

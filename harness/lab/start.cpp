@@ -17,14 +17,21 @@ void print_next(const Exercise& exercise) {
         (exercise.of.folder / "README.md").string(), exercise.answer, exercise.name, exercise.name);
 }
 
-int start(const std::string& name) {
-    const Exercise exercise = choose_exercise(name);
-    if (fs::exists(exercise.answer_path)) {
+/// `draw`: of an exercise whose fault is drawn; 0 for the learner's own.
+int start(const std::string& name, int draw) {
+    const Exercise exercise = choose_exercise(draw > 0 ? fmt::format("{}:{}", name, draw) : name);
+    const bool is_begun = fs::exists(exercise.answer_path);
+    if (is_begun) {
         fmt::print("begun already; ./lab reset {} puts the starter back\n", exercise.name);
+        if (draw > 0) exercise.progress.add(Step::started, exercise.of.id);
     } else {
         exercise.start();
         fmt::print("{}  {}, {} minutes\n", bold(exercise.name), exercise.of.title, exercise.of.minutes);
     }
+    if (exercise.of.draw > 0)
+        fmt::print("{}\n",
+                   paragraph(fmt::format("your draw is {}: the program runs with {}", exercise.of.draw,
+                                         join(exercise.of.programs[0].arguments, " "))));
     print_next(exercise);
     return kFine;
 }
@@ -58,7 +65,7 @@ int reset(const std::string& name) {
 int hint(const std::string& name) {
     const Exercise exercise = choose_exercise(name);
     const int all = static_cast<int>(exercise.of.hints.size());
-    const int seen = exercise.progress.exercise(exercise.of.id).hints;
+    const int seen = exercise.progress.exercise(exercise.of.subjects()).hints;
     if (seen < all) exercise.progress.add(Step::hint, exercise.of.id);
     exercise.print_hint(seen + 1);
     if (seen + 1 < all)
@@ -78,10 +85,19 @@ void add_start(Session& session) {
         Subcommand command(session, name, summary, footer, [exercise, work] { return work(*exercise); });
         command.argument("EXERCISE", *exercise, kExerciseText);
     };
-    add("start", "begin an exercise: a copy of its starter to edit",
-        "The copy is work/CHAPTER/N_EXERCISE/answer.cu. If you have started already, it stays as it is.\n"
+    struct Begun {
+        std::string exercise;
+        int draw = 0;
+    };
+    const auto begun = std::make_shared<Begun>();
+    Subcommand command(
+        session, "start", "begin an exercise: a copy of its starter to edit",
+        "The copy is work/CHAPTER/N_EXERCISE/answer.cu. If you have started already, it stays as it "
+        "is. In an exercise of kind unknown, your name in git draws the fault.\n"
         "Example: ./lab start ch05/vector_add_pipeline",
-        start);
+        [begun] { return start(begun->exercise, begun->draw); });
+    command.argument("EXERCISE", begun->exercise, kExerciseText);
+    command.number("--draw", "N", begun->draw, 1, 99, "takes this draw of an exercise of kind unknown");
     add("reset", "put the starter back and keep your answer beside it",
         "Your answer is renamed to answer.cu.1 (or .2 and so on, the first that is free). Your progress "
         "stays as it is.",

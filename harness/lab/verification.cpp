@@ -46,7 +46,7 @@ std::string counted(const Verified& verified, Claim::Kind kind) {
 
 /// Is the program still the one that was verified?
 bool is_unchanged(const Course& course, const Program& program, const Verified& verified) {
-    const auto at = verified.sources.find(program.file.string());
+    const auto at = verified.sources.find(program.id());
     if (at == verified.sources.end()) return false;
     const std::size_t space = std::min(at->second.find(' '), at->second.size());
     return at->second.substr(0, space) == course.fingerprint_of(program, at->second.substr(space));
@@ -129,13 +129,13 @@ bool keep_verified(Verification& verification, const std::string& chapter, Verif
 std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter) {
     std::vector<SanitizerRun> runs;
     const auto add = [&](const Program& program, const char* tool, bool must_report, bool may_fail) {
-        runs.push_back({program,
-                        tool,
-                        must_report,
-                        may_fail,
-                        {Claim::Kind::clean, program.file.string(),
-                         tool + std::string(must_report ? ", which must report" : ""), "", Verdict::not_run,
-                         "it has not been run under compute-sanitizer since it changed"}});
+        runs.push_back(
+            {program,
+             tool,
+             must_report,
+             may_fail,
+             {Claim::Kind::clean, program.id(), tool + std::string(must_report ? ", which must report" : ""),
+              "", Verdict::not_run, "it has not been run under compute-sanitizer since it changed"}});
     };
     for (const Case* of : chapter.cases())
         for (const char* tool : kSanitizerTools) {
@@ -187,7 +187,7 @@ std::string verification_markdown(const Course& course, const Verification& veri
                                      claim.what, claim.why);
         for (const Program& program : all_programs(chapter))
             if (!is_unchanged(course, program, verified))
-                below += fmt::format("- **stale** {} has changed since\n", program.file.string());
+                below += fmt::format("- **stale** {} has changed since\n", program.id());
     }
     return table.markdown() + (below.empty() ? "" : "\n" + below);
 }

@@ -116,7 +116,7 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
         Evidence evidence = fresh     ? std::move(*fresh)
                             : publish ? record_for_all(course, of, program)
                                       : record_live(course, program, announce_to_terminal);
-        verified.sources[program.file.string()] = fingerprint_in(evidence.provenance());
+        verified.sources[program.id()] = fingerprint_in(evidence.provenance());
         return evidence;
     };
     for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add);

@@ -124,7 +124,7 @@ list_and_report() {
     topic='list and report'
     local name
     expect 0 list
-    for name in ch05 ch05/vector_add_pipeline 'not started' 'start with  ./lab look ch04'; do prints "$name"; done
+    for name in ch05 ch05/vector_add_pipeline 'not started' 'next     ./lab look ch04'; do prints "$name"; done
     expect 0 report
     prints '0 of 6 passed'
     check 'looking makes no folder work' test ! -e work

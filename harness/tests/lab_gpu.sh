@@ -261,7 +261,7 @@ sections() {
     sed -i 's/^ncu = .*/&\nncu_details = ["--launch-count", "1"]/' "$exercise/case.toml"
     expect 0 check ch05/1
     check 'grades without them' lacks "$err" 'SourceCounters'
-    expect 0 run ch05/1 --live
+    expect 0 run ch05/1 --live --solution
     says '--section SourceCounters --import-source yes --launch-count 1 -f -o '
     prints "$ran.details.ncu-rep  (ncu-ui opens it)"
     for name in "$ran.sqlite" "$ran.details.ncu-rep"; do

@@ -75,7 +75,7 @@ TEST_CASE("run --json: chapter, source, GPU and every finding") {
 }
 
 TEST_CASE("run --json of an exercise names its own two sides") {
-    const Json run = json_of(run_lab({"run", "ch05/missing_event", "--recorded", "--json"}));
+    const Json run = json_of(run_lab({"run", "ch05/missing_event", "--recorded", "--json", "--solution"}));
     CHECK(run.at("chapter") == "ch05_streams");
     CHECK(run.at("exercise") == "missing_event");
     for (const Json& finding : run.at("findings")) check_finding(finding, "starter", "solution");

@@ -35,6 +35,14 @@ start_without_gpu() {
     check 'a reset that fails keeps nothing twice' test ! -e "$answer.2"
     try run ch05/1 --recorded
     prints 'next     ./lab check ch05/vector_add_pipeline'
+    prints 'This is the starter alone.'
+    prints_no 'data moved, each array once'
+    expect 0 run ch05/1 --recorded --solution
+    prints 'data moved, each array once'
+    expect 2 run ch05/1 --recorded --json
+    says 'would tell the diagnosis'
+    expect 0 next
+    prints './lab check ch05/vector_add_pipeline'
     for i in 1 2 3; do
         expect 0 hint ch05/1
         prints "hint $i of 3"
@@ -57,7 +65,7 @@ start_without_gpu() {
     try report
     check 'a check that could not run is noted' grep -Eq 'vector_add_pipeline +ungraded +2 +3$' <<<"$out"
     try list
-    prints 'go on with  ./lab check ch05/vector_add_pipeline'
+    prints 'next     ./lab look ch05'
     on no_nvcc
     if try_without nvcc check ch05/1; then
         exits 77

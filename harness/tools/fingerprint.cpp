@@ -159,13 +159,6 @@ std::string longest_literal_piece(const std::string& text) {
     return longest;
 }
 
-/// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv). It tells versions apart; it is no
-/// protection against forgery.
-void add_to_hash(uint64_t& hash, std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    hash *= 0x100000001b3ULL;  // a byte of 0 ends each text
-}
-
 }  // namespace
 
 std::vector<std::string> tokens_of(const std::string& text) {
@@ -201,7 +194,7 @@ std::string fingerprint(const std::vector<std::string>& tokens, const std::strin
                         const std::string& silent) {
     std::istringstream numbers(silent);
     const std::set<std::size_t> left_out(std::istream_iterator<std::size_t>(numbers), {});
-    uint64_t hash = 0xcbf29ce484222325ULL;
+    uint64_t hash = kHashStart;
     add_to_hash(hash, build);
     std::size_t number = 0;
     for (const std::string& token : tokens)

@@ -6,8 +6,13 @@
 
 namespace lab {
 
-std::string Program::evidence_name() const {
-    return name + (recording.name.empty() ? "" : "." + recording.name) + ".sqlite";
+std::string Program::id() const {
+    return file.string() + (draw > 0 ? ":" + std::to_string(draw) : "");
+}
+
+std::string Program::evidence_extension() const {
+    return (draw > 0 ? ".draw" + std::to_string(draw) : "") +
+           (recording.name.empty() ? "" : "." + recording.name) + ".sqlite";
 }
 
 Program Program::recorded_as(const Recording& other) const {

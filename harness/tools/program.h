@@ -35,11 +35,18 @@ struct Program {
     std::vector<std::string>
         outputs;          ///< shown on pages: "nsys stats OPTIONS", "nsys analyze …", "memcheck" …
     bool traced = true;   ///< nsys records it
+    int draw = 0;         ///< of an exercise whose fault is drawn, from 1; 0 for every other program
     Recording recording;  ///< how this one is recorded
     std::vector<Recording> further;  ///< more recordings of the same binary
 
+    /// Its file, with ":2" for a draw: one program is recorded once for each.
+    [[nodiscard]] std::string id() const;
+
+    /// ".sqlite", ".once.sqlite" for a further recording, ".draw2.sqlite" for a draw.
+    [[nodiscard]] std::string evidence_extension() const;
+
     /// "buggy.sqlite", or "buggy.once.sqlite" for a further recording.
-    [[nodiscard]] std::string evidence_name() const;
+    [[nodiscard]] std::string evidence_name() const { return name + evidence_extension(); }
 
     /// This program as a further recording makes it: with its options behind the plain recording's, with
     /// metrics of its own, and in an evidence file of its own.
