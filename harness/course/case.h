@@ -67,7 +67,6 @@ struct Answer {
     Program program;
     std::vector<std::string> fails;  ///< findings that reject it; none if it is right and must be accepted
     std::string why;                 ///< it is wrong, or how it differs from the solution
-    int draw = 0;                    ///< of an unknown exercise: which draw it answers
 };
 
 enum class CaseKind { pair, exercise, single };

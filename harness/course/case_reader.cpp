@@ -214,10 +214,9 @@ void record_for(const std::vector<std::string>& ids, const Case& of, Program& pr
 
 /// Reads the lines in front of a patch's "---": "why: ...", which may have more lines, and of a wrong answer
 /// "fails: one, two".
-Answer read_answer(const fs::path& root, const fs::path& file, const Case& of, bool is_right) {
+Answer read_answer(const fs::path& file, const std::vector<std::string>& lines, const Case& of,
+                   bool is_right) {
     Answer answer;
-    answer.draw = std::min(of.draw, 1);
-    const std::vector<std::string> lines = split(read_file(root / file), '\n');
     std::size_t at = 0;
     for (; at < lines.size() && !lines[at].starts_with("--- "); ++at) {
         const std::string& line = lines[at];
@@ -227,8 +226,8 @@ Answer read_answer(const fs::path& root, const fs::path& file, const Case& of, b
                 if (!of.finding(trim(id)))
                     fail_at(file, at + 1, fmt::format("there is no finding '{}'", trim(id)));
             }
-        } else if (line.starts_with("draw:") && of.draw > 0) {
-            answer.draw = std::atoi(line.c_str() + 5);
+        } else if (line.starts_with("draw:")) {
+            continue;  // it has led to `of`
         } else if (line.starts_with("why:")) {
             answer.why = trim(line.substr(4));
         } else if (!answer.why.empty()) {
@@ -255,26 +254,37 @@ Answer read_answer(const fs::path& root, const fs::path& file, const Case& of, b
     return answer;
 }
 
-/// The patches of a folder, by name.
-std::vector<Answer> read_answers(const fs::path& root, const Case& of, const char* folder, bool is_right) {
-    std::vector<Answer> answers;
-    std::set<fs::path> files;
-    std::error_code missing;
-    for (const auto& entry : fs::directory_iterator(root / of.folder / folder, missing))
-        if (entry.path().extension() == ".patch") files.insert(entry.path().filename());
-    for (const fs::path& file : files)
-        answers.push_back(read_answer(root, of.folder / folder / file, of, is_right));
-    std::erase_if(answers, [&](const Answer& answer) { return answer.draw != of.draw; });
-    return answers;
+/// The case that a patch answers, by its line "draw: 2"; without one the first.
+Case& answered_by(const fs::path& file, const std::vector<std::string>& lines, std::vector<Case>& draws) {
+    for (std::size_t i = 0; i < lines.size() && !lines[i].starts_with("--- "); ++i) {
+        if (!lines[i].starts_with("draw:")) continue;
+        for (Case& each : draws)
+            if (each.draw > 0 && trim(lines[i].substr(5)) == std::to_string(each.draw)) return each;
+        fail_at(file, i + 1, fmt::format("there is no draw '{}'", trim(lines[i].substr(5))));
+    }
+    return draws.front();
 }
 
-void read_answers(const fs::path& root, Case& of) {
-    of.wrong = read_answers(root, of, "wrong", false);
-    of.right = read_answers(root, of, "right", true);
-    std::set<std::string> names;
-    for (const Program& program : of.all_programs())
-        if (!names.insert(program.name).second)
-            fail_at(of.folder / "case.toml", 1, fmt::format("two answers are called '{}'", program.name));
+/// Reads the patches of an exercise, by name, into the draw that each is an answer to.
+void read_answers(const fs::path& root, std::vector<Case>& draws) {
+    for (const bool is_right : {false, true}) {
+        const fs::path folder = draws.front().folder / (is_right ? "right" : "wrong");
+        std::set<fs::path> files;
+        std::error_code missing;
+        for (const auto& entry : fs::directory_iterator(root / folder, missing))
+            if (entry.path().extension() == ".patch") files.insert(folder / entry.path().filename());
+        for (const fs::path& file : files) {
+            const std::vector<std::string> lines = split(read_file(root / file), '\n');
+            Case& of = answered_by(file, lines, draws);
+            (is_right ? of.right : of.wrong).push_back(read_answer(file, lines, of, is_right));
+        }
+    }
+    for (const Case& of : draws) {
+        std::set<std::string> names;
+        for (const Program& program : of.all_programs())
+            if (!names.insert(program.name).second)
+                fail_at(of.folder / "case.toml", 1, fmt::format("two answers are called '{}'", program.name));
+    }
 }
 
 /// A gate that rejects everything for one reason shows little.
@@ -330,7 +340,7 @@ std::vector<Draw> read_draws(TomlReader& toml, const Case& of) {
         block.expect_all_read();
     }
     const bool is_unknown = of.kind == CaseKind::exercise && of.exercise_kind == ExerciseKind::unknown;
-    if (is_unknown != (draws.size() > 1))
+    if (is_unknown ? draws.size() < 2 : !draws.empty())
         toml.fail("an exercise of kind unknown has two draws or more, and no other has any", "kind");
     const int count = static_cast<int>(draws.size());
     for (const Finding& finding : of.findings)
@@ -364,12 +374,10 @@ Case as_draw(Case of, const Draw& draw, int number) {
     return of;
 }
 
-/// Reads what depends on the draw, and checks what does.
-void finish_exercise(TomlReader& toml, const fs::path& root, Case& exercise) {
+void check_starter_fails(TomlReader& toml, const Case& exercise) {
     if (exercise.starter_fails.empty()) toml.fail("the starter must fail some finding", "starter_fails");
     for (const std::string& id : exercise.starter_fails)
         if (!exercise.finding(id)) toml.fail(fmt::format("there is no finding '{}'", id), "starter_fails");
-    read_answers(root, exercise);
 }
 
 CaseKind kind_of(const std::string& chapter, const fs::path& folder) {
@@ -565,16 +573,13 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     toml.expect_all_read();
     if (result.kind != CaseKind::exercise) return result;
     std::vector<Case> drawn;
-    for (std::size_t i = 0; i < draws.size(); ++i)
-        drawn.push_back(as_draw(result, draws[i], static_cast<int>(i) + 1));
-    for (Case& draw : drawn) finish_exercise(toml, root, draw);
-    if (drawn.empty()) {
-        finish_exercise(toml, root, result);
-    } else {
-        result = std::move(drawn.front());
-        result.further_draws.assign(std::make_move_iterator(drawn.begin() + 1),
-                                    std::make_move_iterator(drawn.end()));
-    }
+    for (const Draw& draw : draws) drawn.push_back(as_draw(result, draw, static_cast<int>(drawn.size()) + 1));
+    if (drawn.empty()) drawn.push_back(std::move(result));
+    for (const Case& each : drawn) check_starter_fails(toml, each);
+    read_answers(root, drawn);
+    result = std::move(drawn.front());
+    result.further_draws.assign(std::make_move_iterator(drawn.begin() + 1),
+                                std::make_move_iterator(drawn.end()));
     expect_several_reasons(result);
     return result;
 }

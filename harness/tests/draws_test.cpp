@@ -153,4 +153,27 @@ TEST_CASE("draws: what cannot be is said with its place") {
     CHECK(has(said_after("kind = \"unknown\"", "kind = \"find\""),
               "only an exercise of kind unknown has draws"));
     CHECK(has(said_after("starter_fails = [\"streams\"]", ""), "the starter must fail some finding"));
+    const Drawn made;
+    made.replace(MadeCourse::kExercise + "/wrong/one_stream.patch", "draw: 2", "draw: 9");
+    CHECK(has(fault_of([&] { return made.read(); }), "wrong/one_stream.patch:2: there is no draw '9'"));
+}
+
+TEST_CASE("draws: an exercise of another kind has none") {
+    const MadeCourse made;
+    made.replace(MadeCourse::kExercise + "/wrong/lost.patch", "why:", "draw: 1\nwhy:");
+    CHECK(has(fault_of([&] { return made.read(); }), "wrong/lost.patch:2: there is no draw '1'"));
+    const MadeCourse other;
+    other.replace(MadeCourse::kExercise + "/case.toml", "[[finding]]",
+                  "[[draw]]\narguments = [\"--seed\"]\n\n[[finding]]");
+    CHECK(has(fault_of([&] { return other.read(); }), "no other has any"));
+}
+
+TEST_CASE("draws: an answer is held against the findings of its own draw") {
+    const Drawn made;
+    made.replace(MadeCourse::kExercise + "/case.toml", "[[diagnosis]]",
+                 "[[finding]]\nid = \"time\"\ndraws = [2]\nsays = \"time\"\nmargin = 0.1\n"
+                 "metric = \"span_ms\"\nstarter_over_solution = \">= 1.2\"\n\n[[diagnosis]]");
+    made.replace(MadeCourse::kExercise + "/wrong/one_stream.patch", "fails: streams", "fails: streams, time");
+    CHECK(made.draw(1).finding("time") == nullptr);
+    CHECK(made.draw(2).wrong.at(0).fails == std::vector<std::string>{"streams", "time"});
 }
