@@ -1,7 +1,7 @@
 // A case: one program, or two side by side, and what is asked of them. It is a folder with a case.toml:
 //
 //   ch05_streams/                          the pair: buggy.cu and fixed.cu
-//   ch05_streams/exercises/4_missing_event/   an exercise: starter.cu and solution.cu, and wrong/*.patch
+//   ch05_streams/exercises/4_seismometers/   an exercise: starter.cu and solution.cu, and wrong/*.patch
 //   ch07_roofline/ceilings/                a single program: ceilings.cu
 //
 // docs/contributing.md lists the keys of case.toml.
@@ -99,8 +99,8 @@ struct Question {
 
 struct Case {
     CaseKind kind = CaseKind::pair;
-    std::string id;    ///< "ch05_streams", "ch05_streams/missing_event" or "ch07_roofline/ceilings"
-    std::string name;  ///< "missing_event"; the pair's is the chapter's: "ch05_streams"
+    std::string id;    ///< "ch05_streams", "ch05_streams/seismometers" or "ch07_roofline/ceilings"
+    std::string name;  ///< "seismometers"; the pair's is the chapter's: "ch05_streams"
     int number = 0;    ///< of an exercise
     int draw = 0;      ///< of an unknown exercise, from 1; its id is then "ch05_streams/frames:1"
     std::vector<std::string> formerly;  ///< earlier names of an exercise, which commands and progress know

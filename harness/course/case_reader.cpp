@@ -188,14 +188,14 @@ std::vector<PointQuery> read_points(TomlReader& toml, const Case& of) {
     return all;
 }
 
-/// "4_missing_event" as 4 and "missing_event"; an Error for a folder of another form.
+/// "4_seismometers" as 4 and "seismometers"; an Error for a folder of another form.
 std::pair<int, std::string> number_and_name(const fs::path& folder) {
     const std::string text = folder.filename().string();
     const std::size_t bar = text.find('_');
     const int number = std::atoi(text.c_str());
     if (number < 1 || bar == std::string::npos)
         fail_at(folder / "case.toml", 1,
-                "the folder of an exercise is called by its number and its name, as in 4_missing_event");
+                "the folder of an exercise is called by its number and its name, as in 4_seismometers");
     return {number, text.substr(bar + 1)};
 }
 

@@ -28,7 +28,7 @@ class Course : public Workspace {
     /// A chapter by "ch05", "5" or "ch05_streams". An Error lists them.
     [[nodiscard]] Chapter chapter(const std::string& name) const;
 
-    /// A case by "ch05" (the pair), "ch05/missing_event", "ch05/4", "ch05/frames:2" (a draw) or by the path
+    /// A case by "ch05" (the pair), "ch05/seismometers", "ch05/4", "ch05/frames:2" (a draw) or by the path
     /// of its answer. An Error lists the exercises.
     struct Chosen {
         Chapter chapter;

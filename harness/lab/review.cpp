@@ -306,7 +306,7 @@ void add_review(Session& session) {
         "you name a row that speaks against it. Needs no GPU.\n"
         "Exit code 1: not all is right yet.",
         [options] { return review(*options); });
-    command.argument("NAME", options->name, "a chapter (ch05), or an exercise (ch05/missing_event)");
+    command.argument("NAME", options->name, "a chapter (ch05), or an exercise (ch05/seismometers)");
     command.option("--answers", "FILE", options->answers,
                    "grades the lines of this file: 'merge = b', 'a = 3'");
     command.flag("--json", options->json, "prints the table as JSON");

@@ -274,10 +274,10 @@ void add_run(Session& session) {
         "evidence; the line above the findings says which. A live run leaves its reports in "
         "build/live/; the timelines are in build/figures/ as SVG. Of an exercise only the starter "
         "is shown until your answer has passed.\n"
-        "Example: ./lab run ch05/missing_event --recorded",
+        "Example: ./lab run ch05/seismometers --recorded",
         [options] { return run_case(*options); });
     command.argument("NAME", options->name,
-                     "a chapter (ch05) or an exercise (ch05/missing_event, or ch05/4)");
+                     "a chapter (ch05) or an exercise (ch05/seismometers, or ch05/4)");
     command.flag("--live", options->live, "runs it here, or fails");
     command.flag("--recorded", options->recorded, "shows the recorded evidence, GPU or not");
     command.flag("--solution", options->solution,

@@ -43,7 +43,7 @@ struct ToolRun {
     Course course;
     Program program;
     fs::path binary;
-    fs::path report;                     ///< "ch05/missing_event/starter" has ch05-missing_event-starter
+    fs::path report;                     ///< "ch05/seismometers/starter" has ch05-seismometers-starter
     std::vector<std::string> arguments;  ///< the program's own, and behind them those that the user adds
 };
 

@@ -75,11 +75,11 @@ TEST_CASE("run --json: chapter, source, GPU and every finding") {
 }
 
 TEST_CASE("run --json of an exercise names its own two sides") {
-    const Json run = json_of(run_lab({"run", "ch05/missing_event", "--recorded", "--json", "--solution"}));
+    const Json run = json_of(run_lab({"run", "ch05/pageable_async", "--recorded", "--json", "--solution"}));
     CHECK(run.at("chapter") == "ch05_streams");
-    CHECK(run.at("exercise") == "missing_event");
+    CHECK(run.at("exercise") == "pageable_async");
     for (const Json& finding : run.at("findings")) check_finding(finding, "starter", "solution");
-    CHECK(finding_in(run, "answer").at("starter") == 1);
+    CHECK(finding_in(run, "answer").at("starter") == 0);
 }
 
 TEST_CASE("run --json tells a failed finding from an inconclusive one and from one that was not run") {
@@ -230,10 +230,10 @@ TEST_CASE("review: one of four answers is right, the table tells why not the oth
     };
     const auto review = [&](const std::string& answers) {
         write_file(copy.root() / "answers", answers);
-        return run_lab({"review", "ch05/missing_event", "--answers", "answers"}, copy.root(),
+        return run_lab({"review", "ch05/pageable_async", "--answers", "answers"}, copy.root(),
                        copy.with_fake_tools());
     };
-    const Json table = json_of(run_lab({"review", "ch05/missing_event", "--json"}, copy.root(), {}), 0);
+    const Json table = json_of(run_lab({"review", "ch05/pageable_async", "--json"}, copy.root(), {}), 0);
     const std::string letters = "abcd";
     std::string right;
     for (const char letter : letters)
@@ -256,11 +256,11 @@ TEST_CASE("review: one of four answers is right, the table tells why not the oth
     const Outcome all = review(answers);
     CHECK(all.exit_code == 0);
     CHECK(has(all.out, "wrong/"));
-    CHECK(has(read_file(copy.root() / "work/progress.txt"), "right ch05_streams/missing_event:review"));
+    CHECK(has(read_file(copy.root() / "work/progress.txt"), "right ch05_streams/pageable_async:review"));
     for (const char letter : letters) {
         const fs::path file =
-            copy.root() / fmt::format("build/review/ch05_streams/missing_event/{}.sqlite", letter);
-        CHECK_FALSE(has(read_file(file), "exercises/4_missing_event/wrong"));
+            copy.root() / fmt::format("build/review/ch05_streams/pageable_async/{}.sqlite", letter);
+        CHECK_FALSE(has(read_file(file), "exercises/2_pageable_async/wrong"));
         CHECK(run_lab({"analyze", file.string()}, copy.root(), {}).exit_code == 0);
     }
 }

@@ -11,7 +11,7 @@
 
 namespace lab {
 
-/// A chapter with its evidence. Programs go by "buggy" and "fixed", "missing_event.starter", "ceilings".
+/// A chapter with its evidence. Programs go by "buggy" and "fixed", "seismometers.starter", "ceilings".
 class RecordedChapter {
   public:
     /// `id` is the chapter's folder.
