@@ -72,7 +72,8 @@ __global__ void calibrate(Readings readings, const int* valid, int count, unsign
         if (threadIdx.x % 32 == 0) atomicAdd(&of_block[i], sum[i]);
     }
     __syncthreads();
-    if (threadIdx.x < kSums) atomicAdd(&sums[threadIdx.x], (unsigned long long){of_block[threadIdx.x]});
+    if (threadIdx.x < kSums)
+        atomicAdd(&sums[threadIdx.x], static_cast<unsigned long long>(of_block[threadIdx.x]));
 }
 
 /// Between the echoes of two places in shared memory: odd, so that those of 32 places are in 32 banks.

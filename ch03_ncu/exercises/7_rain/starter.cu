@@ -71,7 +71,8 @@ __global__ void calibrate(Readings readings, const int* valid, int count, unsign
         if (threadIdx.x % 32 == 0) atomicAdd(&of_block[i], sum[i]);
     }
     __syncthreads();
-    if (threadIdx.x < kSums) atomicAdd(&sums[threadIdx.x], (unsigned long long){of_block[threadIdx.x]});
+    if (threadIdx.x < kSums)
+        atomicAdd(&sums[threadIdx.x], static_cast<unsigned long long>(of_block[threadIdx.x]));
 }
 
 /// The rain at each place: the echoes above half of the strongest one, less by how far they lie apart.
