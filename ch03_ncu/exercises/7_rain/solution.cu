@@ -1,6 +1,6 @@
 // What a weather radar makes of one scan. Readings of its receiver are summed up for the calibration; the
 // echoes above each place become a map of rain, which is smoothed and turned for the display; and simulated
-// drops fall out of the cloud into catchments, for which water and its force are added up.
+// drops fall out of the cloud into catchments, for which moments of their sizes are added up.
 //
 // Right on every day: readings are taken in the order in which they lie in memory, a place's echoes begin in
 // a bank of their own, drops of one kind fall together, and lanes add to copies of the totals.
@@ -20,16 +20,17 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 128;     // of a block of most kernels
-constexpr int kBlocks = 512;      // of kernels whose threads take many items each
-constexpr int kSums = 3;          // that the calibration asks for
-constexpr int kCatchments = 96;   // into which drops fall
-constexpr int kQuantities = 4;    // that are added up for each catchment
-constexpr int kCopies = 16;       // of a block's totals: lanes of a warp share one by twos
-constexpr int kTile = 32;         // places along an edge of a tile of the map
-constexpr int kRowsAtOnce = 8;    // rows of a tile that a block moves at once
-constexpr int kDrizzle = 2;       // diameter of small drops
-constexpr int kDrizzleOneIn = 8;  // of so many showers one is of small drops
+constexpr int kThreads = 128;              // of a block of most kernels
+constexpr int kBlocks = 512;               // of kernels whose threads take many items each
+constexpr int kSums = 3;                   // that the calibration asks for
+constexpr int kCatchments = 24;            // into which drops fall
+constexpr int kMoments = 8;                // sums of diameters to the power of 0, 1, 2 ... 7, modulo 2^32
+constexpr int kQuantities = 2 * kMoments;  // the moments, and again times the steps of a drop
+constexpr int kCopies = 16;                // of a block's totals: lanes of a warp share one by twos
+constexpr int kTile = 32;                  // places along an edge of a tile of the map
+constexpr int kRowsAtOnce = 8;             // rows of a tile that a block moves at once
+constexpr int kDrizzle = 2;                // diameter of small drops
+constexpr int kDrizzleOneIn = 8;           // of so many showers one is of small drops
 
 /// The weather of a day, and what the radar's set-up was.
 struct Day {
@@ -87,7 +88,7 @@ __global__ void profile(const int* echoes, int* rain, int places, int levels) {
     const int first = blockIdx.x * kThreads, here = min(kThreads, places - first);
     const int pitch = pitch_of(levels);
     for (int i = threadIdx.x; i < here * levels; i += kThreads)
-        tile[i / levels * pitch + i % levels] = echoes[size_t(first) * levels + i];
+        tile[i + i / levels * (pitch - levels)] = echoes[size_t(first) * levels + i];
     __syncthreads();
     if (threadIdx.x >= here) return;
     const int* const above = tile + threadIdx.x * pitch;
@@ -139,20 +140,6 @@ __global__ void fall(const Drop* drops, int* steps, int count) {
     if (i < count) steps[i] = steps_of(drops[i]);
 }
 
-/// What a drop adds to its catchment: itself, its section, its height and the time it took.
-__host__ __device__ unsigned quantity_of(Drop drop, int steps, int quantity) {
-    switch (quantity) {
-        case 0:
-            return 1;
-        case 1:
-            return drop.diameter * drop.diameter;
-        case 2:
-            return drop.height;
-        default:
-            return steps;
-    }
-}
-
 /// Adds up each quantity for each catchment.
 __global__ void tally(const Drop* drops, const int* steps, int count, unsigned* totals) {
     __shared__ unsigned of_block[kCopies][kQuantities * kCatchments + 1];  // one more: see pitch_of
@@ -161,9 +148,13 @@ __global__ void tally(const Drop* drops, const int* steps, int count, unsigned* 
     __syncthreads();
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
         const Drop drop = drops[i];
-        for (int quantity = 0; quantity < kQuantities; ++quantity)
-            atomicAdd(&of_block[threadIdx.x % kCopies][quantity * kCatchments + drop.catchment],
-                      quantity_of(drop, steps[i], quantity));
+        unsigned* const sums = of_block[threadIdx.x % kCopies] + drop.catchment;
+        const int steps_down = steps[i];
+        unsigned power = 1;
+        for (int moment = 0; moment < kMoments; ++moment, power *= drop.diameter) {
+            atomicAdd(&sums[moment * kCatchments], power);
+            atomicAdd(&sums[(kMoments + moment) * kCatchments], power * steps_down);
+        }
     }
     __syncthreads();
     for (int i = threadIdx.x; i < kQuantities * kCatchments; i += blockDim.x) {
@@ -319,10 +310,14 @@ int main(int argc, char** argv) {
     for (const int reading : valid)
         for (int i = 0; i < kSums; ++i) expected_sums[i] += fields[i][reading];
     std::vector<unsigned> expected_totals(kQuantities * kCatchments);
-    for (const Drop& drop : drops)
-        for (int quantity = 0; quantity < kQuantities; ++quantity)
-            expected_totals[quantity * kCatchments + drop.catchment] +=
-                quantity_of(drop, quantity == 3 ? steps_of(drop) : 0, quantity);
+    for (const Drop& drop : drops) {
+        const int steps_down = steps_of(drop);
+        unsigned power = 1;
+        for (int moment = 0; moment < kMoments; ++moment, power *= drop.diameter) {
+            expected_totals[moment * kCatchments + drop.catchment] += power;
+            expected_totals[(kMoments + moment) * kCatchments + drop.catchment] += power * steps_down;
+        }
+    }
     compare("sums", expected_sums, on_host(sums.get(), kSums));
     compare("map", expected_map(echoes, day.levels, width, height), on_host(map.get(), places));
     compare("totals", expected_totals, on_host(totals.get(), kQuantities * kCatchments));

@@ -1,6 +1,6 @@
 // What a weather radar makes of one scan. Readings of its receiver are summed up for the calibration; the
 // echoes above each place become a map of rain, which is smoothed and turned for the display; and simulated
-// drops fall out of the cloud into catchments, for which water and its force are added up.
+// drops fall out of the cloud into catchments, for which moments of their sizes are added up.
 //
 // Symptom: on some days a scan takes several times as long as on others, though it is of the same size.
 // Task: find what costs the time on your day, and mend it. All sums and the map stay as they are.
@@ -20,15 +20,16 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 128;     // of a block of most kernels
-constexpr int kBlocks = 512;      // of kernels whose threads take many items each
-constexpr int kSums = 3;          // that the calibration asks for
-constexpr int kCatchments = 96;   // into which drops fall
-constexpr int kQuantities = 4;    // that are added up for each catchment
-constexpr int kTile = 32;         // places along an edge of a tile of the map
-constexpr int kRowsAtOnce = 8;    // rows of a tile that a block moves at once
-constexpr int kDrizzle = 2;       // diameter of small drops
-constexpr int kDrizzleOneIn = 8;  // of so many showers one is of small drops
+constexpr int kThreads = 128;              // of a block of most kernels
+constexpr int kBlocks = 512;               // of kernels whose threads take many items each
+constexpr int kSums = 3;                   // that the calibration asks for
+constexpr int kCatchments = 24;            // into which drops fall
+constexpr int kMoments = 8;                // sums of diameters to the power of 0, 1, 2 ... 7, modulo 2^32
+constexpr int kQuantities = 2 * kMoments;  // the moments, and again times the steps of a drop
+constexpr int kTile = 32;                  // places along an edge of a tile of the map
+constexpr int kRowsAtOnce = 8;             // rows of a tile that a block moves at once
+constexpr int kDrizzle = 2;                // diameter of small drops
+constexpr int kDrizzleOneIn = 8;           // of so many showers one is of small drops
 
 /// The weather of a day, and what the radar's set-up was.
 struct Day {
@@ -131,20 +132,6 @@ __global__ void fall(const Drop* drops, int* steps, int count) {
     if (i < count) steps[i] = steps_of(drops[i]);
 }
 
-/// What a drop adds to its catchment: itself, its section, its height and the time it took.
-__host__ __device__ unsigned quantity_of(Drop drop, int steps, int quantity) {
-    switch (quantity) {
-        case 0:
-            return 1;
-        case 1:
-            return drop.diameter * drop.diameter;
-        case 2:
-            return drop.height;
-        default:
-            return steps;
-    }
-}
-
 /// Adds up each quantity for each catchment.
 __global__ void tally(const Drop* drops, const int* steps, int count, unsigned* totals) {
     __shared__ unsigned of_block[kQuantities * kCatchments];
@@ -152,9 +139,13 @@ __global__ void tally(const Drop* drops, const int* steps, int count, unsigned* 
     __syncthreads();
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
         const Drop drop = drops[i];
-        for (int quantity = 0; quantity < kQuantities; ++quantity)
-            atomicAdd(&of_block[quantity * kCatchments + drop.catchment],
-                      quantity_of(drop, steps[i], quantity));
+        unsigned* const sums = of_block + drop.catchment;
+        const int steps_down = steps[i];
+        unsigned power = 1;
+        for (int moment = 0; moment < kMoments; ++moment, power *= drop.diameter) {
+            atomicAdd(&sums[moment * kCatchments], power);
+            atomicAdd(&sums[(kMoments + moment) * kCatchments], power * steps_down);
+        }
     }
     __syncthreads();
     for (int i = threadIdx.x; i < kQuantities * kCatchments; i += blockDim.x)
@@ -304,10 +295,14 @@ int main(int argc, char** argv) {
     for (const int reading : valid)
         for (int i = 0; i < kSums; ++i) expected_sums[i] += fields[i][reading];
     std::vector<unsigned> expected_totals(kQuantities * kCatchments);
-    for (const Drop& drop : drops)
-        for (int quantity = 0; quantity < kQuantities; ++quantity)
-            expected_totals[quantity * kCatchments + drop.catchment] +=
-                quantity_of(drop, quantity == 3 ? steps_of(drop) : 0, quantity);
+    for (const Drop& drop : drops) {
+        const int steps_down = steps_of(drop);
+        unsigned power = 1;
+        for (int moment = 0; moment < kMoments; ++moment, power *= drop.diameter) {
+            expected_totals[moment * kCatchments + drop.catchment] += power;
+            expected_totals[(kMoments + moment) * kCatchments + drop.catchment] += power * steps_down;
+        }
+    }
     compare("sums", expected_sums, on_host(sums.get(), kSums));
     compare("map", expected_map(echoes, day.levels, width, height), on_host(map.get(), places));
     compare("totals", expected_totals, on_host(totals.get(), kQuantities * kCatchments));
