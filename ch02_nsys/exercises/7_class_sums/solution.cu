@@ -24,7 +24,7 @@
 #include "common/options.hpp"
 
 constexpr int kThreads = 256;
-constexpr unsigned kSlices = 64;  // of the rows of a class, each added by a block
+constexpr size_t kBlocks = 1024;  // that add rows, at least: where there are few classes, several share one
 constexpr size_t kAhead = 4;      // batches that may be loaded before their step
 constexpr size_t kSlabBytes = size_t{40} << 20;
 
@@ -198,8 +198,10 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cub::DeviceReduce::Sum(scratch.take<char>(reduce_bytes), reduce_bytes, activations,
                                           &device_losses[step], static_cast<int>(activated), stream));
-        add_rows<<<dim3(static_cast<unsigned>(shape.classes), kSlices), kThreads, 0, stream>>>(
-            activations, samples, shape.width, shape.classes, table.get());
+        const dim3 adders(static_cast<unsigned>(shape.classes),
+                          static_cast<unsigned>((kBlocks + shape.classes - 1) / shape.classes));
+        add_rows<<<adders, kThreads, 0, stream>>>(activations, samples, shape.width, shape.classes,
+                                                  table.get());
         CUDA_CHECK(cudaGetLastError());
         age<<<blocks_for(shape.moments), kThreads, 0, stream>>>(moments.get(), shape.moments, shape.mix,
                                                                 static_cast<uint32_t>(step));
