@@ -214,6 +214,14 @@ void add_to_hash(uint64_t& hash, std::string_view text) {
     hash *= 0x100000001b3ULL;  // a byte of 0 ends each text
 }
 
+std::string short_function(std::string_view signature) {
+    std::string name(signature);
+    for (const std::string_view word : {"(anonymous namespace)::", "<unnamed>::"})
+        for (std::size_t at; (at = name.find(word)) != std::string::npos;) name.erase(at, word.size());
+    name = trim(name.substr(0, name.find_first_of("<([")));
+    return name.substr(name.find_last_of(": ") + 1);
+}
+
 std::string shell_line(const std::vector<std::string>& command) {
     constexpr std::string_view kPlain =
         "=abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%^";

@@ -61,6 +61,9 @@ namespace lab {
 /// `text` without spaces, tabs and line ends around it.
 [[nodiscard]] std::string trim(std::string_view text);
 
+/// A function's name as nsys has it, without return type, namespaces, template arguments and parameters.
+[[nodiscard]] std::string short_function(std::string_view signature);
+
 /// The command as one line that a shell reads back as the same words.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& command);
 

@@ -72,6 +72,7 @@ std::string missing_for_live(const Needs& needs) {
     if (needs.nsys && !nsys()) return "nsys (Nsight Systems) is not here";
     if ((needs.counters || needs.details) && !ncu()) return "ncu (Nsight Compute) is not here";
     if (needs.reports && !compute_sanitizer()) return "compute-sanitizer is not here";
+    if (needs.code && !cuobjdump()) return "cuobjdump is not here";
     return "";
 }
 
@@ -148,6 +149,15 @@ Evidence record_live(const Course& course, const Program& program, const Announc
     for (const Recording& further : program.further)
         evidence.add_recording(further.name, record_live(course, program.recorded_as(further), announce));
     return evidence;
+}
+
+Evidence record_code_alone(const Course& course, const Program& program, const Announce& announce) {
+    const fs::path binary = build_program(course, program, announce);
+    const fs::path path = live_evidence_path(course, program).replace_extension(".code.sqlite");
+    fs::create_directories(path.parent_path());
+    const Lock lock(path);
+    write_evidence(record_code(course, program, binary, announce), path);
+    return Evidence::open(path);
 }
 
 fs::path record_evidence(const Course& course, const Case& of, const Program& program,

@@ -50,6 +50,10 @@ struct CaseEvidence {
 /// Builds and records one program now, in all its recordings.
 [[nodiscard]] Evidence record_live(const Course& course, const Program& program, const Announce& announce);
 
+/// Builds one program now and records what its machine code alone says, which needs no GPU.
+[[nodiscard]] Evidence record_code_alone(const Course& course, const Program& program,
+                                         const Announce& announce);
+
 /// Builds and records a program of this case for everybody, in this one recording: its evidence replaces the
 /// course's own of this GPU once it is whole, and the path is returned. A pair's reports are put beside it.
 [[nodiscard]] std::filesystem::path record_evidence(const Course& course, const Case& of,

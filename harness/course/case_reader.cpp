@@ -80,8 +80,8 @@ std::string cannot_be_asked(const Program& program, const std::string& recording
     if (!further) return fmt::format("is asked of the recording '{}', which there is not", recording);
     if (needs.trace && !further->traces())
         return fmt::format("needs a trace, and the recording '{}' has no options for nsys", recording);
-    if (needs.counters || needs.details || needs.reports)
-        return fmt::format("needs ncu or compute-sanitizer, and the recording '{}' has neither", recording);
+    if (needs.counters || needs.details || needs.reports || needs.code)
+        return fmt::format("needs another tool than nsys, and the recording '{}' has none", recording);
     return "";
 }
 
@@ -141,6 +141,7 @@ Finding read_answer(TomlReader& toml, const Case& of) {
     finding.says = "exit code of the program, which checks its own answer";
     finding.where = toml.where();
     finding.query.sql = "SELECT exit_code FROM PROGRAM";
+    finding.query.needs.run = true;
     finding.expect = {Expectation::parse("== 0"), Expectation::parse("== 0")};
     const std::string key = sides_of(of.kind)[kFaulty] + "_answer";
     if (toml.has(key)) finding.expect[kFaulty] = read_expectation(toml, key);
@@ -569,6 +570,9 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.findings = read_findings(toml, result);
     result.points = read_points(toml, result);
     result.diagnosis = read_diagnosis(toml, result);
+    Needs asked = result.needs();
+    for (const Question& question : result.diagnosis) asked |= question.query.needs;
+    for (Program& program : result.programs) program.code = asked.code;
     const std::vector<Draw> draws = read_draws(toml, result);
     toml.expect_all_read();
     if (result.kind != CaseKind::exercise) return result;

@@ -18,7 +18,7 @@ namespace lab {
 inline constexpr std::array kSanitizerTools{"memcheck", "racecheck", "initcheck", "synccheck"};
 
 /// Where evidence is from: gpu, compute_capability, driver, cuda, nsys, ncu, compute-sanitizer (versions),
-/// date (UTC), command, program, recording, fingerprint, silent (see tools/fingerprint.h).
+/// date (UTC), command, program, recording, code_arch, fingerprint, silent (see tools/fingerprint.h).
 using Provenance = std::map<std::string, std::string>;
 
 /// What it says under this key; "" if it says nothing.

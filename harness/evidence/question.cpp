@@ -75,6 +75,8 @@ std::string tool_not_run(const Evidence& evidence, const Query& query) {
     if (query.needs.reports)
         for (const std::string& tool : query.sanitizers)
             if (!evidence.was_run(tool)) return fmt::format("compute-sanitizer's {} did not run on", tool);
+    if (query.needs.code && !evidence.was_run("cuobjdump")) return "cuobjdump did not look at";
+    if (query.needs.run && !evidence.exit_code()) return "no GPU has run";
     return "";
 }
 
@@ -99,7 +101,7 @@ Measured measure_metric(const Evidence& evidence, const Query& query) {
 
 Needs& Needs::operator|=(const Needs& other) {
     trace |= other.trace, nsys |= other.nsys, counters |= other.counters, details |= other.details;
-    reports |= other.reports, narrows |= other.narrows;
+    reports |= other.reports, narrows |= other.narrows, code |= other.code, run |= other.run;
     recorded.insert(other.recorded.begin(), other.recorded.end());
     return *this;
 }
@@ -123,6 +125,8 @@ Needs needs_of_sql(const std::string& sql) {
         needs.counters |= name == "ncu_metrics";
         needs.details |= is_one_of({"ncu_launches", "ncu_sections", "ncu_rules", "ncu_source", "ncu_sass"});
         needs.reports |= name.starts_with("sanitizer_");
+        needs.code |= name.starts_with("code_");
+        needs.run |= is_one_of({"program", "printed_json", "roofs"});
     }
     return needs;
 }

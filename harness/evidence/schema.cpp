@@ -89,6 +89,10 @@ const std::vector<OwnTable>& own_tables() {
          "not_issued_samples INTEGER, instructions INTEGER, thread_instructions INTEGER, sectors INTEGER, "
          "ideal_sectors INTEGER, wavefronts INTEGER, ideal_wavefronts INTEGER, stalls TEXT",
          true},
+        {"CODE_RESOURCES",
+         "kernel TEXT, registers INTEGER, stack_bytes INTEGER, shared_bytes INTEGER, local_bytes INTEGER",
+         true},
+        {"CODE_INSTRUCTIONS", "kernel TEXT, opcode TEXT, count INTEGER", true},
     };
     return tables;
 }

@@ -51,8 +51,18 @@
 // Those of GPU work and of CUDA calls can be narrowed to what was launched in the NVTX ranges of one name
 // (capture.h); `gpu_metrics` to when this work ran; os_calls, cpu_samples and marks to when the host was in
 // such a range, on any thread. `correlation` leads from GPU work to the call that launched it; work of
-// conditional graph bodies carries that of its graph's launch, where it is certain. Two views are about what
-// the program printed:
+// conditional graph bodies carries that of its graph's launch, where it is certain.
+//
+// Two tables of ours are about the machine code, whether it ran or not. A template has rows for each
+// instance:
+//
+//   CODE_RESOURCES     kernel registers stack_bytes shared_bytes local_bytes
+//                      (stack: a thread's arrays and spilled registers, which lie in local memory)
+//
+//   CODE_INSTRUCTIONS  kernel opcode count
+//                      (how often SASS has the opcode, with its modifiers: LDG.E.128, DFMA)
+//
+// Two views are about what the program printed:
 //
 //   printed_json    json
 //                   (the first line that begins with {" ; no row if there is none)

@@ -97,19 +97,36 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
                "./lab doctor says what is missing");
 }
 
-/// Says why the answer could not be graded, what would be, and what can be looked at instead.
-int not_run_here(const Exercise& exercise, const std::string& what_was_done, const std::string& missing) {
-    fmt::print(
-        "{}\n",
-        paragraph(fmt::format(
-            "{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded:", exercise.answer,
-            what_was_done, exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing)));
+/// The asserted findings that an answer fails.
+std::vector<std::string> failed_in(const Grade& grade) {
+    std::vector<std::string> failed;
+    for (const FindingRow& row : grade.rows)
+        if (row.finding->asserted() && row.verdict == Verdict::fail) failed.push_back(row.finding->id);
+    return failed;
+}
+
+/// Says why the answer could not be graded by more than these rows, and what would be.
+void print_not_run(const Exercise& exercise, const std::string& what_was_done, const std::string& missing,
+                   const Grade& judged = {}) {
+    fmt::print("{}\n", paragraph(fmt::format(
+                           "{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded{}:",
+                           exercise.answer, what_was_done,
+                           exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing,
+                           judged.rows.empty() ? "" : ", too")));
+    const auto is_judged = [&](const Finding& f) {
+        return std::any_of(judged.rows.begin(), judged.rows.end(),
+                           [&](const FindingRow& row) { return row.finding == &f; });
+    };
     for (const Finding& f : exercise.of.findings)
-        if (f.asserts(kRight) && !f.draft)
+        if (f.asserts(kRight) && !f.draft && !is_judged(f))
             fmt::print("{}\n",
                        paragraph(fmt::format("  - {}: {}{}", f.says, expected_of_answer(exercise.of, f),
                                              f.unit.empty() || f.ratio ? "" : " " + f.unit),
                                  4));
+}
+
+/// Says what can be looked at in place of a grade.
+int not_run_here(const Exercise& exercise) {
     const Course& course = exercise.course;
     const Program& starter = exercise.of.programs[0];
     if (course.has_evidence_of(starter))  // a draft has none
@@ -124,6 +141,31 @@ int not_run_here(const Exercise& exercise, const std::string& what_was_done, con
     return kNothingCouldRun;
 }
 
+/// Grades a compiled answer as far as its machine code tells.
+int check_without_gpu(const Exercise& exercise, const Program& program) {
+    const Case& of = exercise.of;
+    std::string missing = "there is no NVIDIA GPU here";
+    Grade grade;
+    if (of.needs().code && !cuobjdump()) {
+        missing += ", and no cuobjdump, which would show its machine code (docs/setup.md)";
+    } else if (of.needs().code) {
+        const Evidence code = record_code_alone(exercise.course, program, announce_to_terminal);
+        grade = grade_answer(of, code);
+        std::erase_if(grade.rows, [](const FindingRow& row) { return row.verdict == Verdict::not_run; });
+        fmt::print("\n{}\n\n{}",
+                   paragraph(fmt::format("{}  machine code · {}, CUDA {}", bold(exercise.answer),
+                                         value_of(code.provenance(), "code_arch"),
+                                         value_of(code.provenance(), "cuda"))),
+                   grade_text(of, grade));
+    }
+    print_not_run(exercise, "it compiles", missing, grade);
+    if (const std::vector<std::string> failed = failed_in(grade); !failed.empty())
+        return finish(exercise, Verdict::fail, failed);
+    // The starter compiles before anything is done.
+    if (!exercise.is_still_the_starter()) exercise.progress.add(Step::ungraded, of.id);
+    return not_run_here(exercise);
+}
+
 /// Builds, runs and grades the answer, prints all of it, and notes the result. Returns the exit code.
 int check_answer(const Exercise& exercise) {
     const Case& of = exercise.of;
@@ -131,7 +173,10 @@ int check_answer(const Exercise& exercise) {
         throw Error(
             fmt::format("there is no {} yet. ./lab start {} makes it.", exercise.answer, exercise.name));
     const Program program = answer_program(exercise);
-    if (!nvcc()) return not_run_here(exercise, "not compiled", "nvcc, the CUDA compiler, is not here");
+    if (!nvcc()) {
+        print_not_run(exercise, "not compiled", "nvcc, the CUDA compiler, is not here");
+        return not_run_here(exercise);
+    }
     try {
         (void)build_program(exercise.course, program, announce_to_terminal);
     } catch (const ProgramError& problem) {
@@ -141,11 +186,7 @@ int check_answer(const Exercise& exercise) {
                    exercise.answer, exercise.name);
         return kFindingFailed;
     }
-    if (!gpu()) {
-        // The starter compiles before anything is done.
-        if (!exercise.is_still_the_starter()) exercise.progress.add(Step::ungraded, of.id);
-        return not_run_here(exercise, "it compiles", "there is no NVIDIA GPU here");
-    }
+    if (!gpu()) return check_without_gpu(exercise, program);
     try {
         const Evidence live = record_live(exercise.course, program, announce_to_terminal);
         // A comparison holds only between two runs on the same machine, one after the other.
@@ -158,10 +199,7 @@ int check_answer(const Exercise& exercise) {
         fmt::print("{}", grade_text(of, grade));
         const fs::path report = live_evidence_path(exercise.course, program).replace_extension(".nsys-rep");
         if (fs::exists(report)) fmt::print("report   {}\n", exercise.course.shown(report));
-        std::vector<std::string> failed;
-        for (const FindingRow& row : grade.rows)
-            if (row.finding->asserted() && row.verdict == Verdict::fail) failed.push_back(row.finding->id);
-        return finish(exercise, grade.verdict, failed);
+        return finish(exercise, grade.verdict, failed_in(grade));
     } catch (const ProgramError& problem) {
         fmt::print("{}\n", problem.what());
         return finish(exercise, Verdict::fail, {kDoesNotEnd});
@@ -207,7 +245,9 @@ void add_check(Session& session) {
         session, "check", "grade your answer by what the tools see",
         "Builds work/CHAPTER/N_EXERCISE/answer.cu, records it under the tools that its findings need, and "
         "shows each command line. A finding that does not hold comes with one hint. Without a GPU the answer "
-        "is only compiled, which is no pass (exit code 77).\n"
+        "is only compiled, and its machine code looked at where a finding asks for it, which is no pass "
+        "(exit "
+        "code 77).\n"
         "Example: ./lab check ch05/vector_add_pipeline",
         [name] { return check_answer(choose_exercise(*name)); });
     check.argument("EXERCISE", *name, kExerciseText);

@@ -33,8 +33,10 @@ bool is_of_the_machine(const std::string& said) {
     return false;
 }
 
-std::string architecture() {
-    if (!gpu()) return "compute_75";  // a virtual one: quick to build, and any later GPU compiles it at start
+/// Without a GPU a virtual architecture is quick to build, and any later GPU compiles it at start; it holds
+/// no machine code. Where that is looked at, it is for the GPU that the course is recorded on.
+std::string architecture(const Program& program) {
+    if (!gpu()) return program.code ? "sm_90" : "compute_75";
     std::string digits = gpu()->compute_capability;
     std::erase(digits, '.');
     return "sm_" + digits;
@@ -104,7 +106,7 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     const fs::path folder =
         workspace.build_folder() / "programs" / program.file.parent_path().relative_path();
     const fs::path binary = folder / program.file.stem();
-    const std::string arch = architecture();
+    const std::string arch = architecture(program);
     const fs::path stamp = binary.string() + ".built";
     static const std::string version = version_of(*nvcc());
     const std::string built = fmt::format("{} {} {}", workspace.fingerprint_of(program), arch, version);

@@ -201,6 +201,13 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         add_tool(tool);
         for (const SanitizerReport& r : found) write_report(database, tool, r, ++reports, run.sources);
     }
+    if (run.code) add_tool("cuobjdump");
+    for (const KernelCode& k : run.code ? run.code->kernels : std::vector<KernelCode>{}) {
+        insert(database, "CODE_RESOURCES", k.kernel, k.registers, k.stack_bytes, k.shared_bytes,
+               k.local_bytes);
+        for (const auto& [opcode, count] : k.instructions)
+            insert(database, "CODE_INSTRUCTIONS", k.kernel, opcode, count);
+    }
     for (const auto& [tool, command, text] : run.outputs)
         insert(database, "TOOL_OUTPUT", tool, command, text);
     for (const OwnTable& table : own_tables())

@@ -9,6 +9,7 @@
 
 #include "evidence/evidence.h"
 #include "evidence/profiled_launch.h"
+#include "tools/machine_code.h"
 #include "tools/ncu_csv.h"
 #include "tools/sanitizer_report.h"
 
@@ -33,6 +34,7 @@ struct RunRecord {
     std::vector<ProfiledLaunch> launches;  ///< ncu's pages of them
     /// By tool; a tool that ran clean has no reports.
     std::map<std::string, std::vector<SanitizerReport>> sanitizer;
+    std::optional<MachineCode> code;  ///< nothing if cuobjdump did not look
     std::vector<ToolOutput> outputs;
     std::map<std::string, std::string> sources;  ///< texts by file name, for the line that a report blames
     std::optional<int> exit_code;                ///< of the program run by itself

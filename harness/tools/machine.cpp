@@ -93,6 +93,11 @@ const std::optional<fs::path>& compute_sanitizer() {
     return found;
 }
 
+const std::optional<fs::path>& cuobjdump() {
+    static const auto found = find_tool("cuobjdump", {"/usr/local/cuda{,-*}/bin/cuobjdump"});
+    return found;
+}
+
 std::string version_of(const fs::path& tool, std::chrono::seconds limit) {
     const Outcome outcome = run({.words = {tool.string(), "--version"}, .limit = limit});
     std::string before;

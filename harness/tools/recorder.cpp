@@ -199,6 +199,19 @@ RunRecord::ToolOutput output_of(const std::string& tool, const Program& program,
     return {name, shell_line(shown), text};
 }
 
+void run_cuobjdump(const Program& program, const fs::path& binary, const Announce& announce,
+                   RunRecord& record) {
+    tool_step("cuobjdump", program, [&] {
+        const Command command{.words = {cuobjdump()->string(), "-res-usage", "-sass", binary.string()},
+                              .limit = kToolLimit};
+        const Outcome outcome = announced(command, announce);
+        if (outcome.exit_code != 0)
+            throw Error(fmt::format("{}. It said:\n{}", describe(outcome, command),
+                                    last_lines(outcome.out + outcome.err, 12)));
+        record.code = parse_machine_code(outcome.out);
+    });
+}
+
 /// Everything that the tools and the program wrote, with the names of kernels and NVTX ranges in the trace.
 std::string seen_in(const RunRecord& record, const std::optional<Evidence>& trace) {
     std::string seen = record.out;
@@ -237,6 +250,7 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
     if (record.nsys) p["nsys"] = version_of(*nsys());
     if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
     if (!record.launches.empty()) p["ncu_details"] = join(program.ncu_details, " ");
+    if (record.code) p["code_arch"] = record.code->arch;
     if (!record.outputs.empty()) p["outputs"] = join(program.outputs, ", ");
     if (!record.sanitizer.empty()) p["compute-sanitizer"] = version_of(*compute_sanitizer());
     return p;
@@ -323,10 +337,19 @@ RunRecord record_program(const Workspace& workspace, const Program& program, con
         });
     if (!further && compute_sanitizer())
         tool_step("compute-sanitizer", program, [&] { run_sanitizers(program, binary, announce, record); });
+    if (!further && program.code && cuobjdump()) run_cuobjdump(program, binary, announce, record);
     if (!further && for_publication)
         for (const std::string& tool : program.outputs)
             record.outputs.push_back(output_of(tool, program, binary, report, announce));
     record.sources = workspace.sources_of(program);
+    record.provenance = provenance_of(workspace, program, record, binary);
+    return record;
+}
+
+RunRecord record_code(const Workspace& workspace, const Program& program, const fs::path& binary,
+                      const Announce& announce) {
+    RunRecord record;
+    run_cuobjdump(program, binary, announce, record);
     record.provenance = provenance_of(workspace, program, record, binary);
     return record;
 }

@@ -20,6 +20,10 @@ namespace lab {
                                        const std::filesystem::path& report, bool for_publication,
                                        const Announce& announce);
 
+/// What the machine code of a built program says. The program does not run, so no GPU is needed.
+[[nodiscard]] RunRecord record_code(const Workspace& workspace, const Program& program,
+                                    const std::filesystem::path& binary, const Announce& announce);
+
 /// The words that export a report as SQLite.
 [[nodiscard]] std::vector<std::string> export_command(const std::filesystem::path& nsys_path,
                                                       const std::filesystem::path& report,

@@ -45,20 +45,8 @@ std::optional<int64_t> count_in(std::string_view line, std::string_view mark, st
     return leading_integer(*count);
 }
 
-std::string without(std::string text, std::string_view word) {
-    for (std::size_t at; (at = text.find(word)) != kNowhere;) text.erase(at, word.size());
-    return text;
-}
-
 std::string without_folders(std::string_view path) {
     return std::string(path.substr(path.find_last_of('/') + 1));
-}
-
-/// A function's name as nsys has it, without return type, namespaces, template arguments and parameters.
-std::string plain_function(std::string_view signature) {
-    std::string name = without(without(std::string(signature), "(anonymous namespace)::"), "<unnamed>::");
-    name = trim(name.substr(0, name.find_first_of("<([")));
-    return name.substr(name.find_last_of(": ") + 1);
 }
 
 /// The first of `words` that `line` begins with, or "".
@@ -117,7 +105,7 @@ void add_place(std::string_view line, SanitizerReport& report) {
     const auto place = line.starts_with("at ") ? line.substr(3) : after(line, " at ");
     const std::size_t offset = place ? place->find("+0x") : kNowhere;
     if (offset == kNowhere || !report.function.empty()) return;
-    report.function = plain_function(place->substr(0, offset));
+    report.function = short_function(place->substr(0, offset));
     if (const auto where = after(place->substr(offset), " in ")) add_source_line(*where, report);
 }
 
@@ -151,7 +139,7 @@ void add_frame(std::string_view line, SanitizerReport& report) {
     const std::size_t in = text.rfind(" in ");
     if (in != std::string::npos && add_source_line(std::string_view(text).substr(in + 4), frame))
         text = text.substr(0, in);
-    frame.function = frame.on_host ? text : plain_function(text.substr(0, text.find("+0x")));
+    frame.function = frame.on_host ? text : short_function(text.substr(0, text.find("+0x")));
     report.frames.push_back(std::move(frame));
 }
 

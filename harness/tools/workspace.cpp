@@ -53,6 +53,7 @@ std::string build_text(const Workspace& workspace, const Program& program) {
         text += " -- " + join(program.sanitizers, " ") + " " + join(program.check_arguments, " ");
     if (!program.ncu_metrics.empty())
         text += " -- " + join(program.ncu_metrics, " ") + " -- " + join(program.ncu_options, " ");
+    if (program.code) text += " -- cuobjdump";
     return text;
 }
 
