@@ -319,4 +319,62 @@ solution = "== 1"'
     prints "recorded $of_exercise/solution.ranged.sqlite"
 }
 
-run_parts run_live runs_of_before record interrupted two_at_once verify tools counters recordings
+machine_code() {
+    topic='machine code'
+    machine no_cuobjdump nvidia-smi=broken nvcc
+    machine no_gpu nvidia-smi=broken nvcc cuobjdump
+    machine whole cuobjdump
+    on no_gpu
+    local broken
+    add_to_exercise_1 '[[finding]]
+id = "wide"
+says = "loads of 16 bytes"
+sql = "SELECT SUM(count) FROM CODE_INSTRUCTIONS WHERE opcode = '"'LDG.E.128'"'"
+starter = "== 1"
+solution = "== 1"'
+    expect 77 check ch05/1
+    says '-arch=sm_90'
+    says "cuobjdump -res-usage -sass build/programs/${answer%.cu}"
+    prints "$answer  machine code · sm_90, CUDA 13.0"
+    check 'the row passes' grep -Eq 'loads of 16 bytes +== 1 +1 .*pass' <<<"$out"
+    prints 'With a GPU and its tools, this would be graded, too:'
+    prints 'streams that carry work: >= 2'
+    prints_no 'loads of 16 bytes: == 1'
+    prints_no 'passed'
+    check 'it is noted as not graded' grep -q ' ungraded ch05_streams/vector_add_pipeline' work/progress.txt
+    for broken in broken cut; do
+        mode no_gpu cuobjdump "$broken"
+        expect 1 check ch05/1
+        says "cuobjdump could not look at $answer"
+        check 'the tool is to blame, not the learner' lacks "$out$err" 'not yet'
+    done
+    mode no_gpu cuobjdump works
+    expect 77 run ch05/1
+    prints_no 'your own runs of before'
+    sed -i '/LDG.E.128/,/^solution/s/^solution = .*/solution = "== 0"/' "$exercise/case.toml"
+    expect 1 check ch05/1
+    check 'the row fails' grep -Eq 'loads of 16 bytes +== 0 +1 .*fail' <<<"$out"
+    prints 'streams that carry work: >= 2'
+    prints "not yet  $answer"
+    prints 'hint 1 of 3'
+    check 'it is noted as failed' grep -q ' failed ch05_streams/vector_add_pipeline wide' work/progress.txt
+    on no_cuobjdump
+    if try_without cuobjdump check ch05/1; then
+        exits 77
+        prints 'and no cuobjdump, which would show its machine code'
+        prints 'loads of 16 bytes: == 0'
+    else
+        skip 'cuobjdump is here and cannot be hidden'
+    fi
+    on whole
+    expect 1 check ch05/1
+    sed -i '/LDG.E.128/,/^solution/s/^solution = .*/solution = "== 1"/' "$exercise/case.toml"
+    expect 0 check ch05/1
+    expect 77 run ch05/1 --recorded
+    prints 'cuobjdump did not look at this program'
+    expect 0 record ch05/1 --stale
+    prints "recorded $of_exercise/solution.sqlite"
+    expect 0 run ch05/1 --recorded
+}
+
+run_parts run_live runs_of_before record interrupted two_at_once verify tools counters recordings machine_code
