@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <mutex>
 
+#include "core/parallel.h"
 #include "core/terminal.h"
 #include "course/case_evidence.h"
 #include "lab/command.h"
@@ -60,17 +62,23 @@ int record_all(const std::string& name, bool only_stale) {
     std::vector<Program> programs;
     for (const Wanted& each : wanted) programs.push_back(each.program);
     (void)build_programs(course, programs, announce_to_terminal);
-    for (const Wanted& each : wanted) {
+    constexpr unsigned kAtOnce = 3;  // one has the GPU, and the reports of the others are read meanwhile
+    std::mutex said;
+    for_each_in_parallel(wanted.size(), kAtOnce, [&](std::size_t i) {
+        std::string done, problem;
         try {
-            const fs::path evidence = record_evidence(course, each.of, each.program, announce_to_terminal);
-            fmt::print("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
-            std::fflush(stdout);
-            ++recorded;
-        } catch (const Error& problem) {
-            say(problem.what(), "31");
-            ++failed;
+            const fs::path evidence =
+                record_evidence(course, wanted[i].of, wanted[i].program, announce_to_terminal);
+            done = fmt::format("recorded {} ({} bytes)\n", course.shown(evidence), fs::file_size(evidence));
+        } catch (const Error& error) {
+            problem = error.what();
         }
-    }
+        const std::lock_guard lock(said);
+        fmt::print("{}", done);
+        std::fflush(stdout);
+        if (!problem.empty()) say(problem, "31");
+        ++(problem.empty() ? recorded : failed);
+    });
     fmt::print("{} recorded, {} failed\n", recorded, failed);
     return failed ? kFindingFailed : kFine;
 }

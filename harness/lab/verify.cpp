@@ -169,6 +169,10 @@ int verify(const VerifyOptions& options) {
             kNothingCouldRun);
     std::vector<Program> programs;
     for (const Chapter& chapter : chapters) append(programs, all_programs(chapter));
+    if (options.stale) {
+        const Provenance here = verified_here().provenance;
+        std::erase_if(programs, [&](const Program& p) { return recorded_here(course, p, here).has_value(); });
+    }
     (void)build_programs(course, programs, announce_to_terminal);
     Verification verification = read_verification(course);
     Claims all;

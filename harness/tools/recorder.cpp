@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -21,6 +22,10 @@ namespace {
 constexpr std::chrono::seconds kProgramLimit{60}, kToolLimit{300};
 constexpr int kSanitizerFoundErrors = 86;
 constexpr std::size_t kMostKept = std::size_t{16} << 20;  ///< bytes of the program's output
+
+/// One program at a time has the GPU, whose times mean nothing otherwise. What a report is made into goes on
+/// meanwhile.
+std::mutex gpu_is_taken;
 
 std::string last_lines(const std::string& text, std::size_t count) {
     std::vector<std::string> lines = split(trim(text), '\n');
@@ -48,6 +53,7 @@ std::vector<std::string> alone_on_the_machine() {
 void run_alone(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
     Command command{.words = {binary.string()}, .limit = kProgramLimit};
     append(command.words, program.run_arguments());
+    const std::lock_guard lock(gpu_is_taken);
     const Outcome outcome = announced(command, announce);
     if (outcome.timed_out)
         throw ProgramError(
@@ -80,6 +86,7 @@ Outcome profile(const Program& program, const fs::path& binary, const fs::path& 
                     .limit = kToolLimit};
     append(command.words, nsys_command(*nsys(), report, program, sample_gpu));
     const TemporaryFolder scratch;
+    const std::lock_guard lock(gpu_is_taken);
     return announced(with_program(command, program, binary, for_publication, scratch), announce);
 }
 
@@ -155,6 +162,7 @@ void run_sanitizers(const Program& program, const fs::path& binary, const Announ
                     RunRecord& record) {
     const std::vector<std::string>& tools = program.sanitizers;
     std::vector<SanitizerOutput> outputs(tools.size());
+    const std::lock_guard lock(gpu_is_taken);
     for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
         outputs[i] = run_sanitizer(tools[i], binary, program.check_arguments, announce);
     });
@@ -328,11 +336,13 @@ RunRecord record_program(const Workspace& workspace, const Program& program, con
     if (!further && ncu() && !program.ncu_metrics.empty())
         tool_step("ncu", program, [&] {
             const fs::path beside = fs::path(report).replace_extension(".ncu-rep");
+            const std::lock_guard lock(gpu_is_taken);
             record.ncu = run_ncu(program, binary, beside, for_publication, announce);
         });
     if (!record.ncu.empty() && !program.ncu_details.empty())
         tool_step("ncu", program, [&] {
             const fs::path beside = fs::path(report).replace_extension(".details.ncu-rep");
+            const std::lock_guard lock(gpu_is_taken);
             record.launches = run_ncu_details(program, binary, beside, for_publication, announce);
         });
     if (!further && compute_sanitizer())
