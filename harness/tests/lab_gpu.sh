@@ -131,6 +131,22 @@ interrupted() {
     expect 0 check ch05/1
 }
 
+draws() {
+    topic='draws'
+    on whole
+    # Two draws of the exercise that is here; what it answers is another test's.
+    sed -i 's/^minutes/kind = "unknown"\nminutes/' "$exercise/case.toml"
+    sed -i "0,/^\[\[finding/s//[[draw]]\narguments = [\"--parts\", \"4\"]\n\n[[draw]]\narguments = [\"--parts\", \"8\"]\n\n&/" \
+        "$exercise/case.toml"
+    printf '\n[[diagnosis]]\nid = "copies"\nasks = "How many?"\nsql = "SELECT COUNT(*) FROM copies"\n%s\n%s\n' \
+        'look = "There."' 'why = "So."' >>"$exercise/case.toml"
+    rm -r "$exercise"/{wrong,right}
+    : >"$temporary/whole/nvcc.count"
+    try record ch05/1
+    check 'are recorded' test -e "$of_exercise/solution.draw2.sqlite"
+    check 'a source is built once for all of them' test -z "$(sort "$temporary/whole/nvcc.count" | uniq -d)"
+}
+
 two_at_once() {
     topic='two lab at once'
     on whole
@@ -377,4 +393,4 @@ solution = "== 1"'
     expect 0 run ch05/1 --recorded
 }
 
-run_parts run_live runs_of_before record interrupted two_at_once verify tools counters recordings machine_code
+run_parts run_live runs_of_before record interrupted two_at_once draws verify tools counters recordings machine_code

@@ -109,7 +109,7 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
     const std::string arch = architecture(program);
     const fs::path stamp = binary.string() + ".built";
     static const std::string version = version_of(*nvcc());
-    const std::string built = fmt::format("{} {} {}", workspace.fingerprint_of(program), arch, version);
+    const std::string built = fmt::format("{} {} {}", workspace.build_fingerprint_of(program), arch, version);
     fs::create_directories(folder);
     const Lock lock(stamp);  // another lab may be building it
     if (fs::exists(binary) && fs::exists(stamp) && read_file(stamp) == built) return binary;

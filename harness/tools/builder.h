@@ -37,7 +37,7 @@ class ProgramError : public Error {
 /// Some programs open a library at run time. It lies here, beside the binary.
 [[nodiscard]] std::filesystem::path library_of(const std::filesystem::path& binary);
 
-/// The fingerprint of the source that a binary was built from. A learner may have edited the source since.
+/// The build_fingerprint_of the source that a binary was built from. A learner may have edited it since.
 [[nodiscard]] std::string built_fingerprint(const std::filesystem::path& binary);
 
 /// A tool's command with the program and its arguments behind it. Reports hold the environment, the folder

@@ -245,7 +245,7 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
                  {"command", shell_line(command)},
                  {"recording", recording_text(program)}};
     // A learner may have saved the file while its program ran: the evidence is of the program that was built.
-    if (p["fingerprint"] == workspace.fingerprint_of(program))
+    if (p["fingerprint"] == workspace.build_fingerprint_of(program))
         add_fingerprint(workspace, program, seen_in(record, trace), p);
     if (gpu()) p["gpu"] = gpu()->name, p["driver"] = gpu()->driver;
     if (gpu()) p["compute_capability"] = gpu()->compute_capability;

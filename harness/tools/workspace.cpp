@@ -45,10 +45,13 @@ void apply_patch(const fs::path& patch, const fs::path& base, const fs::path& to
     fs::rename(part, to);
 }
 
+std::string flags_text(const Workspace& workspace, const Program& program) {
+    return join(workspace.common_flags(), " ") + " " + join(program.flags, " ");
+}
+
 /// Everything beside the source that decides what the tools see.
-std::string build_text(const Workspace& workspace, const Program& program) {
-    std::string text = join(workspace.common_flags(), " ") + " " + join(program.flags, " ") + " -- " +
-                       join(program.arguments, " ");
+std::string run_text(const Workspace& workspace, const Program& program) {
+    std::string text = flags_text(workspace, program) + " -- " + join(program.arguments, " ");
     if (!program.sanitizers.empty())
         text += " -- " + join(program.sanitizers, " ") + " " + join(program.check_arguments, " ");
     if (!program.ncu_metrics.empty())
@@ -86,7 +89,11 @@ fs::path Workspace::source_of(const Program& program) const {
 }
 
 std::string Workspace::fingerprint_of(const Program& program, const std::string& silent) const {
-    return fingerprint(tokens_of_program(source_of(program), root_), build_text(*this, program), silent);
+    return fingerprint(tokens_of_program(source_of(program), root_), run_text(*this, program), silent);
+}
+
+std::string Workspace::build_fingerprint_of(const Program& program) const {
+    return fingerprint(tokens_of_program(source_of(program), root_), flags_text(*this, program), "");
 }
 
 bool Workspace::is_stale(const Program& program, const Evidence& evidence) const {

@@ -33,6 +33,9 @@ class Workspace {
     /// Today's fingerprint of a program, with these messages left out (see fingerprint.h).
     [[nodiscard]] std::string fingerprint_of(const Program& program, const std::string& silent = "") const;
 
+    /// The same of what nvcc makes of it: draws and recordings that share a source share its binary.
+    [[nodiscard]] std::string build_fingerprint_of(const Program& program) const;
+
     /// Have the source, a header, the flags or the options changed since this evidence was recorded?
     [[nodiscard]] bool is_stale(const Program& program, const Evidence& evidence) const;
 
