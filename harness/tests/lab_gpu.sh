@@ -134,13 +134,17 @@ interrupted() {
 draws() {
     topic='draws'
     on whole
+    local patch
     # Two draws of the exercise that is here; what it answers is another test's.
     sed -i 's/^minutes/kind = "unknown"\nminutes/' "$exercise/case.toml"
     sed -i "0,/^\[\[finding/s//[[draw]]\narguments = [\"--parts\", \"4\"]\n\n[[draw]]\narguments = [\"--parts\", \"8\"]\n\n&/" \
         "$exercise/case.toml"
     printf '\n[[diagnosis]]\nid = "copies"\nasks = "How many?"\nsql = "SELECT COUNT(*) FROM copies"\n%s\n%s\n' \
         'look = "There."' 'why = "So."' >>"$exercise/case.toml"
-    rm -r "$exercise"/{wrong,right}
+    for patch in "$exercise"/{wrong,right}/*.patch; do
+        sed 's/^why:/draw: 2\n&/' "$patch" >"${patch%.patch}_again.patch"
+        sed -i 's/^why:/draw: 1\n&/' "$patch"
+    done
     : >"$temporary/whole/nvcc.count"
     try record ch05/1
     check 'are recorded' test -e "$of_exercise/solution.draw2.sqlite"
