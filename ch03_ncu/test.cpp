@@ -42,8 +42,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a tile that is loaded once serves 32 times, and lanes that keep together do more at once") {
-    CHECK(ch03.value("tiled_matmul.starter", "loads") / ch03.value("tiled_matmul.solution", "loads") > 28);
-    CHECK(ch03.value("tiled_matmul.starter", "loads") / ch03.value("tiled_matmul.solution", "loads") < 36);
+    CHECK(ch03.value("product.starter", "loads") / ch03.value("product.solution", "loads") > 28);
+    CHECK(ch03.value("product.starter", "loads") / ch03.value("product.solution", "loads") < 36);
     CHECK(ch03.value("orbits.starter", "threads_per_instruction") <
           0.6 * ch03.value("orbits.solution", "threads_per_instruction"));
 }

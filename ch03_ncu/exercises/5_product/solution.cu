@@ -1,11 +1,10 @@
-// Multiplies two matrices, C = A B, with one thread for each number of C and one block for each tile of C.
+// Multiplies two matrices, C = A B, with one thread for each number of C and one block for 32 x 32 of them.
 //
-// Symptom: each thread loads a row of A and a column of B by itself, so each number is asked for 32 times by
-// every block that needs it. The caches answer, and answering is what takes the time.
-// Task: let the block load each number once, into shared memory.
+// Right: the block walks along the tiles of A and B that its tile of C needs, and copies each pair into
+// shared memory, where all its threads read them. Each number that is loaded serves 32 threads.
 //
-// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
-// look:    ncu -k regex:multiply --launch-count 1 --set full --import-source yes -f -o starter ./starter
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
+// look:    ncu -k regex:multiply --launch-count 1 --set full --import-source yes -f -o solution ./solution
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -15,7 +14,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kTile = 32;  // rows and columns of a tile; a warp computes one row of it
+constexpr int kTile = 32;  // rows and columns of C that a block computes; a warp has one row
 constexpr int kThreads = kTile * kTile;
 constexpr double kTolerance = 1e-3;  // rounding leaves far less, and one lost product nearly always more
 
@@ -24,9 +23,17 @@ __global__ void __launch_bounds__(kThreads)
     multiply(const float* a, const float* b, float* c, int rows, int inner, int columns) {
     const int row = blockIdx.y * kTile + threadIdx.y, column = blockIdx.x * kTile + threadIdx.x;
     float sum = 0;
-    // TODO(learner): walk along A and B in tiles of kTile x kTile numbers, kept in shared memory.
-    if (row < rows && column < columns)
-        for (int k = 0; k < inner; ++k) sum += a[row * inner + k] * b[k * columns + column];
+    __shared__ float a_tile[kTile][kTile], b_tile[kTile][kTile];
+    for (int first = 0; first < inner; first += kTile) {
+        // Neighbours in a warp load neighbours in a row. What lies outside of a matrix counts as zero.
+        const int a_column = first + threadIdx.x, b_row = first + threadIdx.y;
+        const bool in_a = row < rows && a_column < inner, in_b = b_row < inner && column < columns;
+        a_tile[threadIdx.y][threadIdx.x] = in_a ? a[row * inner + a_column] : 0;
+        b_tile[threadIdx.y][threadIdx.x] = in_b ? b[b_row * columns + column] : 0;
+        __syncthreads();  // both tiles are complete
+        for (int k = 0; k < kTile; ++k) sum += a_tile[threadIdx.y][k] * b_tile[k][threadIdx.x];
+        __syncthreads();  // nobody needs them any more
+    }
     if (row < rows && column < columns) c[row * columns + column] = sum;
 }
 
