@@ -46,7 +46,7 @@ TEST_CASE("quotes: a number becomes what its finding says, with the decimals tha
 }
 
 TEST_CASE("quotes: exercises, single programs, other chapters and numbers in texts have names, too") {
-    CHECK(filled("9<!--priority.solution.answer-->") == "0<!--priority.solution.answer-->");
+    CHECK(filled("9<!--pageable_async.solution.answer-->") == "0<!--pageable_async.solution.answer-->");
     CHECK(filled("9<!--ch05.fixed.streams_used-->", "") == "4<!--ch05.fixed.streams_used-->");
     CHECK(filled("9<!--ch07.ceilings.tensor_how[1]-->") == "8192<!--ch07.ceilings.tensor_how[1]-->");
 }
@@ -59,7 +59,7 @@ TEST_CASE("quotes: code and other comments are left alone") {
 
 TEST_CASE("quotes: what cannot be looked up is an error that says what to write") {
     refused("4<!--fixed.stream_used-->", "has no finding 'stream_used'; did you mean streams_used?");
-    refused("4<!--priority.fixed.answer-->", "is no program of ch05_streams");
+    refused("4<!--pageable_async.fixed.answer-->", "is no program of ch05_streams");
     refused("4<!--fixed.streams_used-->", "names no chapter, and the page belongs to none", "");
     refused("4 <!--fixed.streams_used-->", "stands directly behind the number");
     refused("4<!--fixed.streams_used", "ends in -->");
