@@ -53,14 +53,10 @@ Line draw_line(std::mt19937& random) {
 
 // ---- kernels ---------------------------------------------------------------------------------------------
 
-/// The sum over all threads of a block, for each of them.
-__device__ int block_sum(int number, int* partial) {
+/// The sum over the threads of a warp, for its lane 0.
+__device__ int warp_sum(int number) {
     for (int step = kWarp / 2; step > 0; step /= 2) number += __shfl_down_sync(0xFFFFFFFF, number, step);
-    if (threadIdx.x % kWarp == 0) partial[threadIdx.x / kWarp] = number;
-    __syncthreads();
-    int sum = 0;
-    for (int warp = 0; warp < static_cast<int>(blockDim.x) / kWarp; ++warp) sum += partial[warp];
-    return sum;
+    return number;
 }
 
 /// Sets off each sample from its two neighbours. A ping has silence on both sides, and fades into it.
@@ -77,10 +73,13 @@ __global__ void sharpen(const int* pings, const int* fade, int* sharp, int sampl
 __global__ void level(int* sharp, int samples, int stride) {
     __shared__ int partial[kMostWarps];
     int* const ping = &sharp[blockIdx.x * stride];
+    const int warps = blockDim.x / kWarp;
     int sum = 0;
     for (int begin = 0; begin < samples; begin += blockDim.x) {
-        const int i = begin + threadIdx.x;
-        sum += block_sum(i < samples ? ping[i] : 0, partial);
+        const int i = begin + threadIdx.x, number = warp_sum(i < samples ? ping[i] : 0);
+        if (threadIdx.x % kWarp == 0) partial[threadIdx.x / kWarp] = number;
+        __syncthreads();
+        for (int warp = 0; warp < warps; ++warp) sum += partial[warp];
     }
     for (int i = threadIdx.x; i < samples; i += blockDim.x) ping[i] -= sum / samples;
 }
@@ -88,13 +87,16 @@ __global__ void level(int* sharp, int samples, int stride) {
 /// How strong the echo of a ping is in each band of depth, on average: a block a band.
 __global__ void average(const int* levelled, int* averages, int keep, int pings, int samples, int stride,
                         int per_band) {
-    __shared__ int partial[kMostWarps];
+    __shared__ int partial[kBandThreads / kWarp];
     const int begin = blockIdx.x * per_band, end = min(begin + per_band, samples);
     int own = 0;
     for (int ping = 0; ping < pings; ++ping)
         for (int i = begin + threadIdx.x; i < end; i += kBandThreads) own += abs(levelled[ping * stride + i]);
-    const int sum = block_sum(own, partial);
-    if (threadIdx.x == 0) averages[blockIdx.x] = averages[blockIdx.x] * keep / 16 + sum / pings;
+    const int sum = warp_sum(own);
+    if (threadIdx.x % kWarp == 0) partial[threadIdx.x / kWarp] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    averages[blockIdx.x] = averages[blockIdx.x] * keep / 16 + (partial[0] + partial[1]) / pings;
 }
 
 /// The sample of a ping at which the echo is strongest, for lane 0 of a warp.
