@@ -1,103 +1,206 @@
-// A program that smooths a measurement with a filter from a library, and the library, which it opens at run
-// time. Both are in this file: with BUILD_LIBRARY defined it is the library, else the program.
+// Reports on five tide gauges, with functions from a library that it opens at run time. Both are in this
+// file: with BUILD_LIBRARY defined it is the library, else the program. A gauge's record is smoothed as a
+// whole, its last third is smoothed once more, with another filter, and the record is thinned out for the
+// archive.
 //
-// Symptom: the answer is right, and memcheck blames a kernel that the program does not contain.
-// Task: find out from the report in which of the two the fault is, and mend it there: every number of the
-// answer is computed as before, and the kernel reads nothing but the samples it was given.
+// Symptom: all numbers are right. Under memcheck the program ends early, with an error.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. -Xcompiler=-rdynamic starter.cu -o starter
 //          nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. -Xcompiler=-fPIC -shared -DBUILD_LIBRARY
 //               starter.cu -o starter.so    (both in this folder)
-// look:    compute-sanitizer --tool memcheck ./starter --count 1003
+// look:    compute-sanitizer --tool memcheck ./starter
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <random>
+#include <vector>
 
 #include "common/check.cuh"
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kTaps = 5;  // samples that make up one number of the answer: 1, 4, 6, 4 and 1 times
+/// Weight k of a filter, counted from 0: they rise to the middle and fall again.
+inline int weight_of(int k, int width) {
+    return std::min(k + 1, width - k);
+}
 
-/// What the library offers under the name "smooth": number i of `smoothed` becomes the weighted sum of the
-/// samples i to i + kTaps - 1. So `samples` holds kTaps - 1 numbers more than `smoothed`, which holds
-/// `count`.
-extern "C" cudaError_t smooth(const int* samples, int* smoothed, int count);
+/// What the library offers under these names. Number i of `smoothed` becomes the weighted sum of the samples
+/// i to i + width - 1. `smooth` reads the `given` samples and writes given - width + 1 numbers.
+extern "C" cudaError_t smooth(const int* samples, int given, int* smoothed, int width);
+
+/// Number i of `thinned` becomes the largest of the samples i * every to (i + 1) * every - 1. `thin` reads
+/// the `given` samples; the last number is of as many as are left.
+extern "C" cudaError_t thin(const int* samples, int given, int* thinned, int every);
+
+inline int round_up(int count, int multiple) {
+    return (count + multiple - 1) / multiple * multiple;
+}
 
 #ifdef BUILD_LIBRARY
 
-constexpr int kThreads = 256;
-constexpr int kSteps = (kTaps + 3) / 4 * 4;          // a loop of a multiple of four steps rolls out well
-__constant__ int weights[kSteps] = {1, 4, 6, 4, 1};  // the rest is zero, and adds nothing
+constexpr int kThreads = 128, kMostWidth = 12;
 
-__global__ void filter(const int* samples, int* smoothed, int count) {
+struct Weights {
+    int of[kMostWidth];
+};
+
+__global__ void weigh(const int* samples, int count, int* smoothed, const __grid_constant__ Weights weights,
+                      int steps) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
     if (i >= count) return;
     int sum = 0;
-    // TODO(learner): which samples does this read?
-    for (int k = 0; k < kSteps; ++k) sum += weights[k] * samples[i + k];
+    for (int k = 0; k < steps; ++k) sum += weights.of[k] * samples[i + k];
     smoothed[i] = sum;
 }
 
-cudaError_t smooth(const int* samples, int* smoothed, int count) {
-    filter<<<(count + kThreads - 1) / kThreads, kThreads>>>(samples, smoothed, count);
+__global__ void pick(const int* samples, int given, int* thinned, int every) {
+    const int i = blockIdx.x * kThreads + threadIdx.x, first = i * every;
+    if (first >= given) return;
+    int largest = samples[first];
+    for (int k = 1; k < every; ++k) largest = max(largest, samples[min(first + k, given - 1)]);
+    thinned[i] = largest;
+}
+
+cudaError_t smooth(const int* samples, int given, int* smoothed, int width) {
+    Weights weights{};
+    for (int k = 0; k < width; ++k) weights.of[k] = weight_of(k, width);
+    const int count = given - width + 1, steps = round_up(width, 4);  // rolls out well
+    weigh<<<(count + kThreads - 1) / kThreads, kThreads>>>(samples, count, smoothed, weights, steps);
     return cudaGetLastError();  // of the library's own CUDA runtime, which the program's does not know of
+}
+
+cudaError_t thin(const int* samples, int given, int* thinned, int every) {
+    const int count = (given + every - 1) / every;
+    pick<<<(count + kThreads - 1) / kThreads, kThreads>>>(samples, given, thinned, every);
+    return cudaGetLastError();
 }
 
 #else
 
-/// The library's function, from the file that is called like this program with ".so" behind it. The library
+constexpr int kGauges = 5, kLine = 16;  // gauges; samples are kept in whole lines of so many
+
+struct Library {
+    decltype(&::smooth) smooth;
+    decltype(&::thin) thin;
+};
+
+/// The library's functions, from the file that is called like this program with ".so" behind it. The library
 /// stays open for as long as the program runs.
-decltype(&smooth) open_library() {
+Library open_library() {
     const std::string path = std::filesystem::read_symlink("/proc/self/exe").string() + ".so";
-    void* library = dlopen(path.c_str(), RTLD_NOW);
-    void* function = library ? dlsym(library, "smooth") : nullptr;
-    if (!function) {
+    void* const file = dlopen(path.c_str(), RTLD_NOW);
+    const auto function = [&](const char* name) {
+        void* const found = file ? dlsym(file, name) : nullptr;
+        if (found) return found;
         std::fprintf(stderr, "the library is missing: %s. This file's first lines say how to build it.\n",
                      dlerror());
         std::exit(1);
-    }
-    return reinterpret_cast<decltype(&smooth)>(function);
+    };
+    return {reinterpret_cast<decltype(&smooth)>(function("smooth")),
+            reinterpret_cast<decltype(&thin)>(function("thin"))};
+}
+
+/// A gauge: its record, on the host and on the GPU, and what is made of it.
+struct Gauge {
+    int given, width, late_width, every;
+    std::vector<int> record;  // in whole lines; the last one ends in zeros
+    std::unique_ptr<int[], DeviceFree> samples, tide, late_tide, archive;
+
+    [[nodiscard]] int late() const { return given / 3; }
+    [[nodiscard]] int archived() const { return (given + every - 1) / every; }
+};
+
+Gauge draw_gauge(std::mt19937& random) {
+    Gauge gauge{};
+    gauge.given = 500 + static_cast<int>(random() % 1500);
+    gauge.width = 3 + static_cast<int>(random() % 9);
+    gauge.late_width = 3 + static_cast<int>(random() % 9);
+    gauge.every = 2 + static_cast<int>(random() % 9);
+    gauge.record.resize(round_up(gauge.given, kLine));
+    for (int i = 0; i < gauge.given; ++i) gauge.record[i] = static_cast<int>(random() % 4096);
+    return gauge;
+}
+
+// Three functions of their own, so that backtraces can name them.
+
+__attribute__((noinline)) void report_tide(const Library& library, const Gauge& gauge) {
+    CUDA_CHECK(library.smooth(gauge.samples.get(), gauge.given, gauge.tide.get(), gauge.width));
+}
+
+__attribute__((noinline)) void report_late_tide(const Library& library, const Gauge& gauge) {
+    const int* const samples = &gauge.samples[gauge.given - gauge.late()];
+    CUDA_CHECK(library.smooth(samples, gauge.late(), gauge.late_tide.get(), gauge.late_width));
+}
+
+__attribute__((noinline)) void fill_archive(const Library& library, const Gauge& gauge) {
+    CUDA_CHECK(library.thin(gauge.samples.get(), gauge.given, gauge.archive.get(), gauge.every));
+}
+
+/// How many of `count` numbers on the GPU are not what `expected` says.
+template <class Expected>
+size_t wrong_in(const int* numbers, int count, Expected expected) {
+    std::vector<int> found(count);
+    CUDA_CHECK(cudaMemcpy(found.data(), numbers, count * sizeof(int), cudaMemcpyDeviceToHost));
+    size_t wrong = 0;
+    for (int i = 0; i < count; ++i)
+        if (found[i] != expected(i) && ++wrong == 1)
+            std::printf("number %d: expected %d, found %d\n", i, expected(i), found[i]);
+    return wrong;
+}
+
+size_t wrong_of(const Gauge& gauge) {
+    const auto smoothed = [&](int first, int width) {
+        int sum = 0;
+        for (int k = 0; k < width; ++k) sum += weight_of(k, width) * gauge.record[first + k];
+        return sum;
+    };
+    const int begin = gauge.given - gauge.late();
+    return wrong_in(gauge.tide.get(), gauge.given - gauge.width + 1,
+                    [&](int i) { return smoothed(i, gauge.width); }) +
+           wrong_in(gauge.late_tide.get(), gauge.late() - gauge.late_width + 1,
+                    [&](int i) { return smoothed(begin + i, gauge.late_width); }) +
+           wrong_in(gauge.archive.get(), gauge.archived(), [&](int i) {
+               const auto first = gauge.record.begin() + i * gauge.every;
+               return *std::max_element(first, first + std::min(gauge.every, gauge.given - i * gauge.every));
+           });
 }
 
 int main(int argc, char** argv) {
-    Options options(argc, argv, "Smooths a measurement with a filter from a library.");
-    const int count = static_cast<int>(options.integer("--count", 100003, 1, 64 << 20, "smoothed numbers"));
+    Options options(argc, argv, "Reports on five tide gauges, with functions from a library.");
+    const auto seed = static_cast<unsigned>(options.integer("--seed", 2202, 0, 1'000'000, "of the records"));
     options.done();
-    const size_t given = size_t{1} * count + kTaps - 1;
-    require_gpu((given + count) * sizeof(int));
-    const auto smooth_on_gpu = open_library();
+    require_gpu(size_t{64} << 20);
+    const Library library = open_library();
 
-    const auto samples = pinned_array<int>(given), smoothed = pinned_array<int>(count);
-    std::mt19937 random(6);
-    for (size_t i = 0; i < given; ++i) samples[i] = static_cast<int>(random() % 4096);
-    const auto device_samples = device_array<int>(given), device_smoothed = device_array<int>(count);
-    CUDA_CHECK(cudaMemcpy(device_samples.get(), samples.get(), given * sizeof(int), cudaMemcpyHostToDevice));
+    std::mt19937 random(seed);
+    std::vector<Gauge> gauges;
+    for (int i = 0; i < kGauges; ++i) {
+        Gauge& gauge = gauges.emplace_back(draw_gauge(random));
+        gauge.samples = device_array<int>(gauge.record.size());
+        gauge.tide = device_array<int>(gauge.given);
+        gauge.late_tide = device_array<int>(gauge.late());
+        gauge.archive = device_array<int>(gauge.archived());
+        CUDA_CHECK(cudaMemcpy(gauge.samples.get(), gauge.record.data(), gauge.record.size() * sizeof(int),
+                              cudaMemcpyHostToDevice));
+        // No result is negative: a number that is never written cannot be right by luck.
+        CUDA_CHECK(cudaMemset(gauge.tide.get(), 0xFF, gauge.given * sizeof(int)));
+        CUDA_CHECK(cudaMemset(gauge.late_tide.get(), 0xFF, gauge.late() * sizeof(int)));
+        CUDA_CHECK(cudaMemset(gauge.archive.get(), 0xFF, gauge.archived() * sizeof(int)));
+    }
     {
-        nvtx3::scoped_range range{"warm-up"};
-        CUDA_CHECK(smooth_on_gpu(device_samples.get(), device_smoothed.get(), 1));
+        nvtx3::scoped_range range{"report"};
+        for (const Gauge& gauge : gauges) {
+            report_tide(library, gauge);
+            report_late_tide(library, gauge);
+            fill_archive(library, gauge);
+        }
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    // No sum of samples is negative: a number that is never written cannot be right by luck.
-    CUDA_CHECK(cudaMemset(device_smoothed.get(), 0xFF, count * sizeof(int)));
-    {
-        nvtx3::scoped_range range{"smooth"};
-        CUDA_CHECK(smooth_on_gpu(device_samples.get(), device_smoothed.get(), count));
-        CUDA_CHECK(cudaDeviceSynchronize());
-    }
-    CUDA_CHECK(
-        cudaMemcpy(smoothed.get(), device_smoothed.get(), count * sizeof(int), cudaMemcpyDeviceToHost));
-
     size_t wrong = 0;
-    for (int i = 0; i < count; ++i) {
-        const long long expected =
-            samples[i] + 4LL * samples[i + 1] + 6LL * samples[i + 2] + 4LL * samples[i + 3] + samples[i + 4];
-        if (smoothed[i] != expected && ++wrong == 1)
-            std::printf("number %d: expected %lld, found %d\n", i, expected, smoothed[i]);
-    }
-    std::printf("wrong numbers: expected 0, found %zu of %d\n", wrong, count);
+    for (const Gauge& gauge : gauges) wrong += wrong_of(gauge);
+    std::printf("wrong numbers of %d gauges: expected 0, found %zu\n", kGauges, wrong);
     return wrong == 0 ? 0 : 1;
 }
 
