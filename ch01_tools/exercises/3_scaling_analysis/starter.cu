@@ -2,9 +2,8 @@
 // blocks that work for long (`grid`), and launch after launch of blocks that are soon done (`batch`). Then
 // ships both with the size that a rule picks from the measured throughput.
 //
-// Symptom: the rule picks the first size of the sweep, one block a launch, which leaves nearly all of the GPU
-// idle.
-// Task: pick the fewest blocks a launch whose throughput is within 10 % of the best, on any GPU.
+// Symptom: what it ships keeps everybody waiting for several times as long as a smaller launch would, which
+// does nearly as many blocks a second.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -23,7 +22,7 @@
 constexpr int kThreads = 128;  // four warps: one for each scheduler of a multiprocessor
 constexpr int kBlocksPerSm[] = {1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256, 512};
 constexpr int kRepetitions = 3;
-constexpr int kKinds = 1009;  // of grains, which differ in their drag
+constexpr int kKinds = 4001;  // of grains, which differ in their drag
 constexpr size_t kMostBytes = size_t{64} << 20;
 
 /// In every step a grain keeps a part of its speed and gains some by its weight.
@@ -48,10 +47,14 @@ struct Sample {
     double blocks_per_ms;
 };
 
-/// The blocks a launch to ship.
+/// The blocks a launch to ship: the fewest whose throughput is within 10 % of the best.
 int choose(const std::vector<Sample>& samples) {
-    // TODO(learner): the fewest blocks whose throughput is within 10 % of the best. Leave the sweep as it is.
-    return samples.front().blocks;
+    double best = 0;
+    for (const Sample& sample : samples) best = std::max(best, sample.blocks_per_ms);
+    int fewest = INT_MAX;
+    for (const Sample& sample : samples)
+        if (sample.blocks_per_ms >= 0.9 * best) fewest = std::min(fewest, sample.blocks);
+    return fewest;
 }
 
 struct Workload {
@@ -84,6 +87,7 @@ int main(int argc, char** argv) {
     size_t wrong = 0;
     // Does the launches of a workload with so many blocks each, in a range of that name; checks every grain.
     const auto run = [&](const Workload& work, int blocks, const std::string& name) {
+        CUDA_CHECK(cudaEventRecord(before.get()));
         std::mt19937 random(3);
         std::vector<double> expected;
         for (Kind& kind : kinds) {  // ends within e^-2, about 13 %, of the speed at which drag equals weight
@@ -97,7 +101,6 @@ int main(int argc, char** argv) {
         CUDA_CHECK(cudaDeviceSynchronize());
         {
             const nvtx3::scoped_range range{name};
-            CUDA_CHECK(cudaEventRecord(before.get()));
             for (int launch = 0; launch < work.launches; ++launch) {
                 sink<<<blocks, kThreads>>>(gpu_kinds.get(), gpu_speeds.get(), work.steps);
                 CUDA_CHECK(cudaGetLastError());
