@@ -1,127 +1,217 @@
-// Runs three bursts of the same kernel: a start-up, the steady state, which alone is worth recording, and a
-// tail. The steady burst can be cut out of the run by cudaProfilerStart/Stop, by an NVTX range, or by time.
+// Moves a series of numbers on, iteration by iteration: a start-up, twenty iterations in a steady state,
+// which alone are worth recording, and a tail. How long start-up and tail are, and when the series is saved
+// and checked and the launch is tuned meanwhile, the numbers decide.
 //
-// Symptom: the first way records 32 iterations instead of 20, the second makes no report at all, and the
-// third shows the wrong burst. Task: exactly the 20 iterations of the steady burst in each of the
-// three recordings.
+// Symptom: recorded by profiler calls, the report has too few iterations. Recorded by an NVTX range, there is
+// no report.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <cuda_profiler_api.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <random>
-#include <thread>
+#include <string>
+#include <vector>
 
 #include "common/check.cuh"
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 256;
-constexpr int kStartUp = 7, kSteady = 20, kTail = 5;  // iterations
+constexpr int kSteady = 20, kLongest = 64;  // iterations of the steady state; of start-up and tail, at most
+constexpr int kChecked = 4096;              // numbers
 constexpr uint32_t kFactor = 1664525, kStep = 1013904223;
-
-// All times count from the start of main. The window is open from 4 s to 6 s after nsys has started the
-// program.
-// TODO(learner): 3. let the steady burst begin at a time that keeps well clear of both ends of the window.
-constexpr std::chrono::milliseconds kSteadyAt{3000};
-constexpr std::chrono::milliseconds kQuiet{2000};    // from the steady burst to the tail
-constexpr std::chrono::milliseconds kMostLate{500};  // for the steady burst: later it would miss the window
 
 /// One iteration: moves each number on by `rounds` steps of a recurrence, modulo 2^32.
 __global__ void iterate(uint32_t* x, int count, int rounds) {
-    const int i = blockIdx.x * kThreads + threadIdx.x;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     uint32_t value = x[i];
     for (int round = 0; round < rounds; ++round) value = kFactor * value + kStep;
     x[i] = value;
 }
 
-/// The range that `--nvtx-capture=steady@*` waits for, by NVTX's C API, which all toolkits have.
-class SteadyRange {
+/// The names of ranges, in the domain `series`. Each is registered once, by NVTX's C API, which all toolkits
+/// have.
+class Names {
   public:
-    explicit SteadyRange(nvtxDomainHandle_t domain) : domain_(domain) {
+    [[nodiscard]] nvtxDomainHandle_t domain() const { return domain_; }
+
+    [[nodiscard]] nvtxEventAttributes_t attributes_of(const char* name) {
+        Entry& entry = entries_[place_of(name)];
+        if (entry.name.empty()) entry = {name, nvtxDomainRegisterStringA(domain_, name)};
         nvtxEventAttributes_t attributes{};
         attributes.version = NVTX_VERSION;
         attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
-        // TODO(learner): 2. register the string, and pass what that returns.
-        attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
-        attributes.message.ascii = "steady";
+        if (entry.name == name) {
+            attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+            attributes.message.registered = entry.handle;
+        } else {
+            attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+            attributes.message.ascii = name;
+        }
+        return attributes;
+    }
+
+  private:
+    struct Entry {
+        std::string name;
+        nvtxStringHandle_t handle = nullptr;
+    };
+
+    [[nodiscard]] static size_t place_of(const char* name) {
+        uint32_t hash = 2166136261;
+        for (; *name; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619;
+        return hash >> 29;
+    }
+
+    nvtxDomainHandle_t domain_ = nvtxDomainCreateA("series");
+    std::array<Entry, 8> entries_;
+};
+
+/// A range on this thread, from here to the end of the scope.
+class Range {
+  public:
+    Range(Names& names, const char* name) : domain_(names.domain()) {
+        const nvtxEventAttributes_t attributes = names.attributes_of(name);
         nvtxDomainRangePushEx(domain_, &attributes);
     }
-    SteadyRange(const SteadyRange&) = delete;
-    SteadyRange& operator=(const SteadyRange&) = delete;
-    ~SteadyRange() { nvtxDomainRangePop(domain_); }
+    Range(const Range&) = delete;
+    Range& operator=(const Range&) = delete;
+    ~Range() { nvtxDomainRangePop(domain_); }
 
   private:
     nvtxDomainHandle_t domain_;
 };
 
+/// The profiler, by its two calls.
+class Recorder {
+  public:
+    void start() {
+        CUDA_CHECK(cudaProfilerStart());
+        is_on_ = true;
+    }
+    void stop() {
+        CUDA_CHECK(cudaProfilerStop());
+        is_on_ = false;
+    }
+    [[nodiscard]] bool is_on() const { return is_on_; }
+
+  private:
+    bool is_on_ = false;
+};
+
+/// Leaves out of the recording what isn't an iteration.
+class Pause {
+  public:
+    explicit Pause(Recorder& recorder) : recorder_(recorder), was_on_(recorder.is_on()) {
+        if (was_on_) recorder_.stop();
+    }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    ~Pause() {
+        if (was_on_) recorder_.start();
+    }
+
+  private:
+    Recorder& recorder_;
+    bool was_on_;
+};
+
+/// All steps of so many rounds in one: a step after `factor * x + step` is again of that form.
+struct Recurrence {
+    uint32_t factor = 1, step = 0;
+    explicit Recurrence(int64_t rounds) {
+        for (int64_t i = 0; i < rounds; ++i) {
+            factor = kFactor * factor;
+            step = kFactor * step + kStep;
+        }
+    }
+};
+
 int main(int argc, char** argv) {
-    const auto program_start = std::chrono::steady_clock::now();
-    Options options(argc, argv, "Iterates a recurrence in three bursts: start-up, steady state, tail.");
-    const int count = static_cast<int>(options.integer("--count", 500'003, 1, 10'000'000, "numbers"));
+    Options options(argc, argv, "Iterates a recurrence: start-up, steady state, tail.");
+    const int count = static_cast<int>(options.integer("--count", 500'003, kChecked, 10'000'000, "numbers"));
     const int rounds =
         static_cast<int>(options.integer("--rounds", 100'000, 1, 1'000'000, "steps an iteration"));
     options.done();
-    require_gpu(count * sizeof(uint32_t));
+    const size_t bytes = count * sizeof(uint32_t);
+    require_gpu(bytes);
 
-    const auto x = pinned_array<uint32_t>(count), found = pinned_array<uint32_t>(count);
-    std::mt19937 random(5);
+    const auto x = pinned_array<uint32_t>(count), saved = pinned_array<uint32_t>(count),
+               found = pinned_array<uint32_t>(count);
+    std::mt19937 random(45);
     for (int i = 0; i < count; ++i) x[i] = static_cast<uint32_t>(random());
     const auto device_x = device_array<uint32_t>(count);
-    CUDA_CHECK(cudaMemcpy(device_x.get(), x.get(), count * sizeof(uint32_t), cudaMemcpyHostToDevice));
-    const nvtxDomainHandle_t domain = nvtxDomainCreateA("lab");
+    CUDA_CHECK(cudaMemcpy(device_x.get(), x.get(), bytes, cudaMemcpyHostToDevice));
+    Names names;
+    Recorder recorder;
+    int threads = 256, iterations = 0, iterations_saved = 0, odd = 0;
 
-    const auto burst = [&](int iterations) {
-        for (int i = 0; i < iterations; ++i)
-            iterate<<<(count + kThreads - 1) / kThreads, kThreads>>>(device_x.get(), count, rounds);
-        CUDA_CHECK(cudaGetLastError());
-        CUDA_CHECK(cudaDeviceSynchronize());  // or the next phase would begin with kernels of this one
+    const auto save = [&] {
+        Range range{names, "save"};
+        Pause pause{recorder};
+        CUDA_CHECK(cudaMemcpy(saved.get(), device_x.get(), bytes, cudaMemcpyDeviceToHost));
+        iterations_saved = iterations;
+    };
+    const auto check = [&] {
+        Range range{names, "check"};
+        Pause pause{recorder};
+        std::vector<uint32_t> some(kChecked);
+        CUDA_CHECK(
+            cudaMemcpy(some.data(), device_x.get(), kChecked * sizeof(uint32_t), cudaMemcpyDeviceToHost));
+        for (const uint32_t number : some) odd += number % 2;
+    };
+    const auto tune = [&] {
+        Range range{names, "tune"};
+        Pause pause{recorder};
+        threads = threads == 1024 ? 128 : 2 * threads;
+    };
+    /// Returns whether the series has come to a turn.
+    const auto go_on = [&] {
+        uint32_t first = 0;
+        {
+            Range range{names, "iteration"};
+            iterate<<<(count + threads - 1) / threads, threads>>>(device_x.get(), count, rounds);
+            CUDA_CHECK(cudaGetLastError());
+            CUDA_CHECK(cudaMemcpy(&first, device_x.get(), sizeof(uint32_t), cudaMemcpyDeviceToHost));
+            ++iterations;
+        }
+        if ((first >> 8) % 8 == 0) save();
+        if ((first >> 12) % 9 == 0) check();
+        if ((first >> 16) % 11 == 0) tune();
+        return first >> 28 == 0;
     };
 
-    // TODO(learner): 1. start and stop the profiler around the steady burst, and nothing else.
-    CUDA_CHECK(cudaProfilerStart());
+    const auto start = std::chrono::steady_clock::now();
     {
-        nvtx3::scoped_range range{"start-up"};
-        burst(kStartUp);
+        Range range{names, "start-up"};
+        for (int i = 0; i < kLongest && !go_on(); ++i) continue;
     }
-    const std::chrono::duration<double> ready = std::chrono::steady_clock::now() - program_start;
-    if (ready > kSteadyAt + kMostLate) {
-        std::fprintf(stderr, "no suitable GPU: start-up took %.1f s, and the window won't wait for it\n",
-                     ready.count());
-        return 77;
-    }
-    // A real program loads and compiles meanwhile. Here it waits, so that time alone can tell the bursts
-    // apart.
-    std::this_thread::sleep_until(program_start + kSteadyAt);
-    const std::chrono::duration<double> steady = std::chrono::steady_clock::now() - program_start;
+    recorder.start();
     {
-        SteadyRange range{domain};
-        burst(kSteady);
+        Range range{names, "steady"};
+        for (int i = 0; i < kSteady; ++i) go_on();
     }
-    std::this_thread::sleep_until(program_start + kSteadyAt + kQuiet);
+    recorder.stop();
     {
-        nvtx3::scoped_range range{"tail"};
-        burst(kTail);
+        Range range{names, "tail"};
+        for (int i = 0; i < kLongest && !go_on(); ++i) continue;
     }
-    CUDA_CHECK(cudaProfilerStop());
-    CUDA_CHECK(cudaMemcpy(found.get(), device_x.get(), count * sizeof(uint32_t), cudaMemcpyDeviceToHost));
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+    CUDA_CHECK(cudaMemcpy(found.get(), device_x.get(), bytes, cudaMemcpyDeviceToHost));
 
-    // All steps in one: a step after `factor * x + step` is again of that form.
-    uint32_t factor = 1, step = 0;
-    for (int64_t i = 0; i < int64_t{rounds} * (kStartUp + kSteady + kTail); ++i) {
-        factor = kFactor * factor;
-        step = kFactor * step + kStep;
+    const Recurrence all(int64_t{rounds} * iterations), until_saved(int64_t{rounds} * iterations_saved);
+    int wrong = 0;
+    for (int i = 0; i < count; ++i) {
+        wrong += found[i] != all.factor * x[i] + all.step;
+        wrong += iterations_saved > 0 && saved[i] != until_saved.factor * x[i] + until_saved.step;
     }
-    int wrong = 0, first_wrong = 0;
-    for (int i = 0; i < count; ++i)
-        if (found[i] != factor * x[i] + step && wrong++ == 0) first_wrong = i;
-    std::printf("start-up done after %.2f s, steady burst begun after %.2f s\n", ready.count(),
-                steady.count());
-    std::printf("number %d: expected %u, found %u; %d of %d wrong\n", first_wrong,
-                factor * x[first_wrong] + step, found[first_wrong], wrong, count);
+    std::printf("%d odd numbers seen: %.2f ms\n", odd, elapsed.count());
+    std::printf("last number: expected %u, found %u; %d wrong\n", all.factor * x[count - 1] + all.step,
+                found[count - 1], wrong);
     return wrong == 0 ? 0 : 1;
 }
