@@ -1,6 +1,7 @@
 // lab record: on a GPU, records the evidence that the course is checked against everywhere else.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 
@@ -19,7 +20,8 @@ struct Wanted {
     Case of;
 };
 
-/// The programs to be recorded: of a case, of a chapter's cases, or for "" of the whole course.
+/// The programs to be recorded: of a case, of a chapter's cases, or for "" of the whole course. Answers come
+/// last: a recording that is cut short has the programs that pages speak of.
 std::vector<Wanted> chosen_programs(const Course& course, const std::string& name, bool only_stale) {
     std::vector<Wanted> wanted;
     const auto add = [&](const Case& of) {
@@ -36,6 +38,8 @@ std::vector<Wanted> chosen_programs(const Course& course, const std::string& nam
         for (const Case* draw : chosen.draws()) add(*draw);
     for (const Chapter& chapter : chapters)
         for (const Case* each : chapter.cases()) add(*each);
+    std::stable_partition(wanted.begin(), wanted.end(),
+                          [](const Wanted& each) { return each.program.base.empty(); });
     return wanted;
 }
 
