@@ -98,8 +98,10 @@ Evidence open_recorded(const Course& course, const Program& program) {
 std::optional<Evidence> fresh_recording(const Course& course, const Program& program) {
     try {
         Evidence evidence = open_recorded(course, program);
-        const bool lacks_details = !program.ncu_details.empty() && !evidence.was_run("ncu_details");
-        const bool lacks_outputs = value_of(evidence.provenance(), "outputs") != join(program.outputs, ", ");
+        const bool plain = program.recording.name.empty();  // the others look at less
+        const bool lacks_details = plain && !program.ncu_details.empty() && !evidence.was_run("ncu_details");
+        const bool lacks_outputs =
+            plain && value_of(evidence.provenance(), "outputs") != join(program.outputs, ", ");
         if (evidence.is_stale() || lacks_details || lacks_outputs) return std::nullopt;
         return evidence;
     } catch (const Error&) {
