@@ -83,7 +83,7 @@ using Answers = std::map<std::string, std::string>;  ///< by the question's id
 /// Is every question of the exercise's diagnosis answered right? So if there is none.
 [[nodiscard]] bool is_diagnosed(const Progress& progress, const Chapter& chapter, const Case& exercise);
 
-/// What a question is called in progress.txt: "ch05_streams:kernels_at_once", one of the first look
+/// What a question is called in progress.txt: "ch05_streams:slow_launches", one of the first look
 /// "ch05_streams:look.streams", and one of a diagnosis "ch05_streams/priority:which_stream".
 [[nodiscard]] std::string question_subject(const Chapter& chapter, const Question& question);
 

@@ -196,7 +196,7 @@ TEST_CASE("list, quiz, report and doctor --json") {
     CHECK(chapter.at("exercises").size() >= 6);
     CHECK(chapter.at("exercises")[0].at("state") == "not started");
 
-    write_file(copy.root() / "answers", "longest_kernel = divide_by\nkernels_at_once = 99\n");
+    write_file(copy.root() / "answers", "longest_call = cudaMemcpyAsync\nslow_launches = 99\n");
     const Json quiz = of({"quiz", "ch05", "--json", "--answers", "answers"}, 1);
     CHECK(quiz.at("right") == 1);
     CHECK(quiz.at("wrong") == 1);

@@ -156,20 +156,20 @@ type_into() {
 
 typed_quiz() { # uses what `quiz` found
     type_into "x\\n$longest\\n\\n" quiz ch05
-    check 'a wrong answer says where to look, then asks again' contains "$out" 'Sort by the longest launch'
+    check 'a wrong answer says where to look, then asks again' contains "$out" 'Sort by the longest call'
     check 'takes the right one, and says what it is' contains "$out" ": $longest in this recording"
     check 'and why' contains "$out" 'A table sorted by total time'
     prints '1 right, 0 wrong'
     type_into 'q\n' quiz ch05
     exits 1
-    check 'does not ask what is right' lacks "$out" 'longest_kernel ·'
+    check 'does not ask what is right' lacks "$out" 'longest_call ·'
     type_into 'q\n' quiz ch05 --all
-    check '--all asks what is right' contains "$out" 'longest_kernel ·'
+    check '--all asks what is right' contains "$out" 'longest_call ·'
     rm -rf work
     type_into 'x\ny\nq\n' quiz ch05
-    check 'two wrong answers bring another question' contains "$out" 'shortest_kernel ·'
+    check 'two wrong answers bring another question' contains "$out" 'longest_call_of_one_stream ·'
     type_into 'q\n' quiz ch05
-    check 'and that stays' lacks "$out" 'longest_kernel ·'
+    check 'and that stays' lacks "$out" 'longest_call ·'
 }
 
 # The right one of several answers to a question, so that no answer stands here.
@@ -187,44 +187,44 @@ right_answer() {
 
 quiz() {
     topic='quiz'
-    local longest at_once letter answers=$temporary/answers questions line
+    local longest slow letter answers=$temporary/answers questions line
     questions=$(($(grep -c '^\[\[quiz\]\]' ch05_streams/chapter.toml) - $(grep -c '^instead_of' ch05_streams/chapter.toml)))
-    longest=$(right_answer longest_kernel partial_reduce single_thread_sum divide_by)
-    at_once=$(right_answer kernels_at_once 1 2 3 4)
-    letter=$(right_answer copies_in_one_direction a b c)
-    check 'each question has one right answer' test -n "$longest" -a -n "$at_once" -a -n "$letter"
+    longest=$(right_answer longest_call cudaLaunchKernel cudaMalloc cudaMemcpyAsync)
+    slow=$(right_answer slow_launches 1 2 3 4 5 6 7 8 10 11 12)
+    letter=$(right_answer longest_in_a_stream a b c d e f g h)
+    check 'each question has one right answer' test -n "$longest" -a -n "$slow" -a -n "$letter"
     expect 1 quiz ch05
     prints 'The questions are only listed, since this is no terminal'
     prints 'recorded · NVIDIA H200'
-    printf '# mine\nkernels_at_once = %s kernels\n\ncopies_in_one_direction=%s # by run\n' "$at_once" "$letter" >"$answers"
+    printf '# mine\nslow_launches = %s launches\n\nlongest_in_a_stream=%s # by run\n' "$slow" "$letter" >"$answers"
     expect 1 quiz ch05 --answers "$answers"
     prints "2 right, 0 wrong, $((questions - 2)) unanswered"
-    prints "right: $at_once kernels in this recording"
+    prints "right: $slow launches in this recording"
     command='lab quiz ch05 --answers -'
     out=$("$lab" quiz ch05 --answers - <"$answers" 2>&1)
     prints "2 right, 0 wrong, $((questions - 2)) unanswered"
     rm -rf work
-    printf 'kernels_at_once = 9\nlongest_kernel = x\n' >"$answers"
+    printf 'slow_launches = 9\nlongest_call = x\n' >"$answers"
     expect 1 quiz ch05 --answers "$answers"
     prints "0 right, 2 wrong, $((questions - 2)) unanswered"
-    prints 'Sort by the longest launch'
-    check 'tells no answer' lacks "$out" ": $at_once kernels"
+    prints 'Sort by the longest call'
+    check 'tells no answer' lacks "$out" ": $slow launches"
     try report
     prints "0 of $questions"
     expect 1 quiz ch05 --answers "$answers"
     expect 1 quiz ch05
-    prints 'shortest_kernel ·'
-    check 'two wrong answers bring another question' lacks "$out" 'longest_kernel ·'
-    printf 'longest_kernel = %s\n' "$longest" >"$answers"
+    prints 'longest_call_of_one_stream ·'
+    check 'two wrong answers bring another question' lacks "$out" 'longest_call ·'
+    printf 'longest_call = %s\n' "$longest" >"$answers"
     expect 2 quiz ch05 --answers "$answers"
-    says "question 'longest_kernel' is not asked now"
-    for line in 'no equals sign' 'no_such_question = 4' 'kernels_at_once = four' 'copies_in_one_direction = z'; do
+    says "question 'longest_call' is not asked now"
+    for line in 'no equals sign' 'no_such_question = 4' 'slow_launches = four' 'longest_in_a_stream = z'; do
         printf '\n%s\n' "$line" >"$answers"
         expect 2 quiz ch05 --answers "$answers"
         says "$answers:2"
     done
     rm -rf work
-    printf '\xef\xbb\xbfkernels_at_once = %s\nno\nno_such = 4\n' "$at_once" >"$answers"
+    printf '\xef\xbb\xbfslow_launches = %s\nno\nno_such = 4\n' "$slow" >"$answers"
     expect 2 quiz ch05 --answers "$answers"
     prints '1 right, 0 wrong'
     says "$answers:2"
