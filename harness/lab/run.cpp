@@ -276,8 +276,7 @@ void add_run(Session& session) {
         "is shown until your answer has passed.\n"
         "Example: ./lab run ch05/seismometers --recorded",
         [options] { return run_case(*options); });
-    command.argument("NAME", options->name,
-                     "a chapter (ch05) or an exercise (ch05/seismometers, or ch05/4)");
+    command.argument("NAME", options->name, "a chapter (ch05) or an exercise (ch05/seismometers, or ch05/4)");
     command.flag("--live", options->live, "runs it here, or fails");
     command.flag("--recorded", options->recorded, "shows the recorded evidence, GPU or not");
     command.flag("--solution", options->solution,
