@@ -1,7 +1,7 @@
 // Trains a layer of neurons. The samples are kept encoded; four threads decode batches while the GPU learns
 // from earlier ones, and the weights are kept after every step.
 //
-// Symptom: the answer is right, and a run takes more than half as long again as its kernels.
+// Symptom: the answer is right, and a run takes far longer than its kernels.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter

@@ -2,8 +2,8 @@
 // group by group: it has a total, running totals, a histogram, its large amounts, and for each group the
 // largest amount and the median.
 //
-// Symptom: the answers are right. With these tables the statistics take several times as long as with others
-// of the same size.
+// Symptom: the answers are right. With these tables the statistics take far longer than with others of the
+// same size.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
