@@ -338,7 +338,7 @@ std::string status(const Page& page, const std::string&, Outputs&) {
         "{}{} minutes for the case and its questions; the {} exercises take {} minutes more.\n{}\n{}",
         chapter.look.empty()
             ? ""
-            : fmt::format("Begin with `./lab look {}`: the slow program alone, and three questions "
+            : fmt::format("Begin with `./lab look {}`: the faulty program alone, and three questions "
                           "about it.\n\n",
                           chapter.short_id),
         chapter.minutes, chapter.exercises.size(), chapter.exercise_minutes(),

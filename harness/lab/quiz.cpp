@@ -186,6 +186,10 @@ class Round {
         for (std::size_t i = 0; i < all_.size() && !has_left_; ++i) {
             if (is_done(all_[i])) continue;
             const Question& first = *all_[i].question;
+            if (is_right_before(first)) {
+                all_[i].result = Result::right;
+                continue;
+            }
             const Question& now = now_asked(first);
             go_through(all_[i], now, i + 1);
             if (const Question& next = now_asked(first); &next != &now && !has_left_)
@@ -203,6 +207,12 @@ class Round {
     }
 
   private:
+    /// Was it answered right before, and does a file of answers leave it out?
+    [[nodiscard]] bool is_right_before(const Question& question) const {
+        return answers_ && !options_.all && !answers_->count(question.id) &&
+               last_result(progress_, asked_, question) == Result::right;
+    }
+
     /// The question, or its sibling once two answers to it were wrong.
     const Question& now_asked(const Question& question) const {
         const std::string subject = question_subject(asked_.chapter, question);
@@ -336,6 +346,11 @@ int ask(const QuizOptions& options, Question::Purpose purpose) {
     const Course course = Course::find();
     const Course::Chosen chosen = choose_own(course, options.of);
     const bool is_diagnosis = purpose == Question::diagnosis;
+    if (!is_diagnosis && chosen.part && chosen.part->kind != CaseKind::pair)
+        throw Error(fmt::format(
+            "these questions are a chapter's: ./lab {} {}. ./lab run {} shows the "
+            "exercise's starter alone",
+            purpose == Question::look_first ? "look" : "quiz", chosen.chapter.short_id, options.of));
     const Questionnaire asked{purpose, chosen.chapter, is_diagnosis ? chosen.part : nullptr};
     if (is_diagnosis && (!asked.exercise || asked.exercise->diagnosis.empty()))
         throw Error(fmt::format("{} asks for no diagnosis", options.of));
@@ -386,7 +401,7 @@ void add_questions(Session& session, Question::Purpose purpose, const char* name
 }  // namespace
 
 void add_look(Session& session) {
-    add_questions(session, Question::look_first, "look", "the slow program alone, and what you see there");
+    add_questions(session, Question::look_first, "look", "the faulty program alone, and what you see there");
 }
 
 void add_quiz(Session& session) {
