@@ -3,7 +3,7 @@
 // coming drive cost today is computed for every lorry; a toll counts for a little less with every hour that
 // it lies ahead. Some lorries also keep a log of each hour's fuel, and three numbers are made of each log.
 //
-// Symptom: the accounts take twice as long as the evening leaves for them.
+// Symptom: the accounts take longer than the evening leaves for them.
 // Task: find what costs the time, and mend it. The accounts stay as they are.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)

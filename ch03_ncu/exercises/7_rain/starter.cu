@@ -2,7 +2,7 @@
 // echoes above each place become a map of rain, which is smoothed and turned for the display; and simulated
 // drops fall out of the cloud into catchments, for which moments of their sizes are added up.
 //
-// Symptom: on some days a scan takes several times as long as on others, though it is of the same size.
+// Symptom: on some days a scan takes far longer than on others, though it is of the same size.
 // Task: find what costs the time on your day, and mend it. All sums and the map stay as they are.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)

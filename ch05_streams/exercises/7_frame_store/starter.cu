@@ -2,7 +2,7 @@
 // smoothed and summed up on the GPU, and the sums go back. Frames have nothing to do with each other, and are
 // spread over four streams.
 //
-// Symptom: on some nights the store takes several times as long as on others, for as many frames.
+// Symptom: on some nights the store takes much longer than on others, for as many frames.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
