@@ -90,9 +90,9 @@ TEST_CASE("exercises and wrong answers that the page for instructors names are t
           }) >= 20);
     std::set<std::string> answers;
     for (const Chapter& chapter : course.chapters())
-        for (const Case& exercise : chapter.exercises)
-            for (const Answer& wrong : exercise.wrong)
-                answers.insert("`" + exercise.name + "`, `" + wrong.program.name + "`");
+        for (const Case* exercise : chapter.cases())
+            for (const Answer& wrong : exercise->wrong)
+                answers.insert("`" + exercise->name + "`, `" + wrong.program.name + "`");
     CHECK(for_each_match(page, std::regex(R"(\n\| (`\w+`, `\w+`) \|)"), [&](const std::string& named) {
               CHECK_MESSAGE(answers.count(named) == 1, named);
           }) >= 25);
