@@ -22,8 +22,8 @@ cd "$course" || exit 2
 shopt -s nullglob
 for patch in ch*/exercises/*/{wrong,right}/*.patch; do
     name=${patch##*/}
-    recorded=("${patch%/*/*}/evidence/h200/${name%.patch}"{,.draw*}.sqlite)
-    if [[ ! -e ${recorded[0]} && ${#recorded[@]} -lt 2 ]]; then rm -- "$patch"; fi
+    runs=("${patch%/*/*}/evidence/h200/${name%.patch}"{,.draw*}.sqlite)
+    if [[ ! -e ${runs[0]} && ${#runs[@]} -lt 2 ]]; then rm -- "$patch"; fi
 done
 shopt -u nullglob
 sed -i '1,/^\[/{/^draft = true$/d}' ch*/exercises/*/case.toml
