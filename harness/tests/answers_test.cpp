@@ -66,8 +66,8 @@ std::string told_by(const Course& course, const Chapter& chapter, const Question
             return "the table of findings asks the same: " + finding.id;
     if (question.wants_text || !question.choices.empty()) return "";
     const double right = right_answer(question, quiz_evidence(course, chapter, question).evidence);
-    // What another exercise's page says is about another program, and so is the chapter's for a diagnosis: with
-    // many numbers and draws some agree by chance.
+    // What another exercise's page says is about another program, and so is the chapter's for a diagnosis:
+    // with many numbers and draws some agree by chance.
     for (const std::filesystem::path& folder : {chapter.pair.folder, of.folder}) {
         if (question.purpose == Question::diagnosis && folder != of.folder) continue;
         const std::filesystem::path page = course.root() / folder / "README.md";
