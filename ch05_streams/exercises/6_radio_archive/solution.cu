@@ -21,7 +21,7 @@
 
 constexpr int kSweep[] = {1, 2, 4, 8, 16};
 constexpr int kMostStreams = 16;
-constexpr int kTapes = 24, kTapeBlocks = 64, kTapeThreads = 128;
+constexpr int kTapes = 20, kTapeBlocks = 64, kTapeThreads = 128;
 constexpr int kDiscs = 16, kDiscBlocks = 2048, kDiscThreads = 64, kDiscSamples = 16384;
 constexpr int kShapes = 12288, kClicks = 8;  // shapes of a click, and clicks that are looked for
 
