@@ -246,8 +246,7 @@ void add_check(Session& session) {
         "Builds work/CHAPTER/N_EXERCISE/answer.cu, records it under the tools that its findings need, and "
         "shows each command line. A finding that does not hold comes with one hint. Without a GPU the answer "
         "is only compiled, and its machine code looked at where a finding asks for it, which is no pass "
-        "(exit "
-        "code 77).\n"
+        "(exit code 77).\n"
         "Example: ./lab check ch05/vector_add_pipeline",
         [name] { return check_answer(choose_exercise(*name)); });
     check.argument("EXERCISE", *name, kExerciseText);

@@ -346,7 +346,7 @@ int ask(const QuizOptions& options, Question::Purpose purpose) {
     const Course course = Course::find();
     const Course::Chosen chosen = choose_own(course, options.of);
     const bool is_diagnosis = purpose == Question::diagnosis;
-    if (!is_diagnosis && chosen.part && chosen.part->kind != CaseKind::pair)
+    if (!is_diagnosis && chosen.part)
         throw Error(fmt::format(
             "these questions are a chapter's: ./lab {} {}. ./lab run {} shows the "
             "exercise's starter alone",

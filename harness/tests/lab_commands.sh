@@ -5,8 +5,6 @@
 parts=(ch0{4_sanitizer,5_streams} README.md)
 # shellcheck source=harness/tests/shell_checks.sh
 source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
-exercises_of_ch05=$(find ch05_streams/exercises -mindepth 1 -maxdepth 1 -type d | wc -l)
-readonly exercises_of_ch05
 
 help_and_usage() {
     topic='help and usage'

@@ -5,8 +5,6 @@
 parts=(ch05_streams)
 # shellcheck source=harness/tests/shell_checks.sh
 source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
-exercises_of_ch05=$(find ch05_streams/exercises -mindepth 1 -maxdepth 1 -type d | wc -l)
-readonly exercises_of_ch05
 
 start_without_gpu() {
     topic='start, reset, hint, check, no GPU'

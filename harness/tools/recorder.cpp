@@ -200,6 +200,7 @@ RunRecord::ToolOutput output_of(const std::string& tool, const Program& program,
         shown = command.words;
         shown[0] = "compute-sanitizer";
     }
+    const std::lock_guard lock(gpu_is_taken);
     const Outcome outcome = announced(command, announce);
     const std::string text = trim(outcome.out + outcome.err);
     if (text.empty() || outcome.timed_out)
