@@ -88,7 +88,9 @@ Film draw_film(std::mt19937& random, int scenes) {
 /// What frames are developed in.
 class Studio {
   public:
-    explicit Studio(const int* tables) : host_tables_(tables) {}
+    explicit Studio(const int* tables) : host_tables_(tables) {
+        CUDA_CHECK(cudaMemset(counts_.get(), 0, kShades * sizeof(unsigned)));
+    }
 
     /// Brings the table of a lens to the GPU.
     cudaError_t load(int lens) {
