@@ -21,7 +21,7 @@
 
 constexpr int kPatches = 8, kThreads = 256;
 constexpr int kLight = 16'384;         // values of light in an hour
-constexpr int kGrowth = 8192;          // steps of a cell in a round
+constexpr int kGrowth = 16'384;        // steps of a cell in a round
 constexpr int kFewest = 2, kMost = 5;  // rounds of a patch in an hour
 
 using Totals = std::array<unsigned, kPatches>;
