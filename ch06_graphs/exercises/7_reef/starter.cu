@@ -2,7 +2,7 @@
 // an hour: each grows and spreads in a few rounds, more of them at one tide than at another. The light of an
 // hour comes from the host, and the hour's totals go back to it.
 //
-// Symptom: some days take several times as long as others, though there is as much to do in their hours.
+// Symptom: some days take far longer than others, though there is as much to do in their hours.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node -f true
