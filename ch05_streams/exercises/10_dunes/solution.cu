@@ -171,6 +171,10 @@ int main(int argc, char** argv) {
     // address.
     auto* now = static_cast<unsigned*>(nvshmem_malloc(half.cells() * sizeof(unsigned)));
     auto* then = static_cast<unsigned*>(nvshmem_malloc(half.cells() * sizeof(unsigned)));
+    if (!now || !then) {
+        std::fprintf(stderr, "NVSHMEM has no room for this half; choose a smaller one (see --help)\n");
+        std::exit(1);
+    }
     auto* const came = static_cast<std::uint64_t*>(nvshmem_calloc(1, sizeof(std::uint64_t)));
     const Stream wind = make_stream(cudaStreamNonBlocking);
     const dim3 grid((half.width + kThreads - 1) / kThreads, half.rows);

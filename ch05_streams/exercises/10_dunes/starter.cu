@@ -163,6 +163,10 @@ int main(int argc, char** argv) {
     // address.
     auto* now = static_cast<unsigned*>(nvshmem_malloc(half.cells() * sizeof(unsigned)));
     auto* then = static_cast<unsigned*>(nvshmem_malloc(half.cells() * sizeof(unsigned)));
+    if (!now || !then) {
+        std::fprintf(stderr, "NVSHMEM has no room for this half; choose a smaller one (see --help)\n");
+        std::exit(1);
+    }
     const Stream wind = make_stream(cudaStreamNonBlocking);
     const dim3 grid((half.width + kThreads - 1) / kThreads, half.rows);
     heap_up<<<dim3(grid.x, half.rows + 2), kThreads, 0, wind.get()>>>(now, half, me * half.rows);
