@@ -52,7 +52,10 @@ constexpr int kMostTries = 2;  ///< a third would be a guess
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
                     const std::string& label) {
     const std::string asked = fmt::format("{} {}", bold(fmt::format("{}.", number)), question.asks);
-    const std::string about = fmt::format("{} · {}", question.id, chapter.program_of(question).file.string());
+    const std::string unit = unit_asked(question);
+    const std::string about =
+        fmt::format("{} · {}{}", question.id, chapter.program_of(question).file.string(),
+                    unit.empty() ? "" : " · unit: " + unit);
     fmt::print("\n{}\n   {}\n", paragraph(asked, 3), dim(paragraph(about, 3)));
     if (!label.empty()) fmt::print("   {}\n", dim(paragraph(label, 3)));
     for (std::size_t i = 0; i < question.choices.size(); ++i)
@@ -94,10 +97,9 @@ Answers read_answers(const std::string& path, const std::vector<Question>& quest
 
 /// Asks for one line: empty to pass the question; nothing to end the quiz.
 std::optional<std::string> ask_line(const Question& question) {
-    const std::string unit =
-        question.unit.empty() || question.unit == "share" ? "" : " (" + question.unit + ")";
+    const std::string unit = unit_asked(question);
     const char* const kind = question.wants_text ? "name" : question.choices.empty() ? "number" : "letter";
-    fmt::print("   {}{}: ", kind, unit);
+    fmt::print("   {}{}: ", kind, unit.empty() ? "" : " (" + unit + ")");
     std::fflush(stdout);
     std::string line;
     const bool ended = !std::getline(std::cin, line);
@@ -384,7 +386,9 @@ void add_questions(Session& session, Question::Purpose purpose, const char* name
         session, name, what,
         "On a terminal an empty line passes a question, and q or Ctrl-D ends. After two wrong answers to a "
         "question another one takes its place, if there is one. A file of answers has lines 'question = "
-        "answer': a number with or without its unit, a share as 0.5 or 50%, a choice by its letter, a name. "
+        "answer': a number with or without its unit, a share as 0.5 or 50%, percent as 2 or 2%, a choice by "
+        "its "
+        "letter, a name. "
         "What stands behind a # is a comment.\n"
         "Exit codes: 1 an answer is wrong or a question open, 77 only questions without a recorded run are "
         "left.",
