@@ -87,7 +87,7 @@ Exercise choose_exercise(const std::string& name) {
     const Case& of = *chosen.part;
     // As deep as the exercise's own folder, so that the build line in the file's head works there too.
     const fs::path answer = course.root() / "work" / *of.folder.begin() / of.folder.filename() / "answer.cu";
-    const std::string short_name = chapter + "/" + of.name;
+    const std::string short_name = chapter + "/" + of.argument();
     return {course, std::move(chosen), of, short_name, course.shown(answer), answer, progress_of(course)};
 }
 
@@ -100,9 +100,10 @@ std::string next_exercise(const Chapter& chapter, const Case& exercise) {
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
     if (done.passed) return next_exercise(chapter, exercise);
-    if (done.repaired) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise.name);
-    return fmt::format("./lab {} {}/{}", done.started || done.checks > 0 ? "check" : "start",
-                       chapter.short_id, exercise.name);
+    const char* const command = done.repaired                     ? "diagnose"
+                                : done.started || done.checks > 0 ? "check"
+                                                                  : "start";
+    return fmt::format("./lab {} {}/{}", command, chapter.short_id, exercise.argument());
 }
 
 namespace {
@@ -139,6 +140,8 @@ std::string next_in_course(const std::vector<Chapter>& chapters, const Progress&
         for (const Case& e : chapter.exercises) {
             const Case& own = begun_draw(progress, e);
             const Done done = progress.exercise(own.subjects());
+            // Of draws that are not begun, the learner's name says which: `start` does without a number.
+            if (done.line == 0) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
             if (!done.passed && !done.ungraded) return next_step(progress, chapter, own);
         }
         if (has_open_question(progress, chapter, chapter.quiz)) return "./lab quiz " + chapter.short_id;

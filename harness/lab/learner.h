@@ -17,7 +17,7 @@ struct Exercise {
     Course course;
     Course::Chosen chosen;
     const Case& of;      ///< into `chosen`
-    std::string name;    ///< "ch05/vector_add_pipeline", as commands take it
+    std::string name;    ///< as commands take it: "ch05/vector_add_pipeline", or "ch05/frames:2" of a draw
     std::string answer;  ///< "work/ch05_streams/1_vector_add_pipeline/answer.cu", as a person would type it
     std::filesystem::path answer_path;
     Progress progress;

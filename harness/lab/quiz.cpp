@@ -41,7 +41,7 @@ struct Questionnaire {
         return purpose == Question::look_first ? chapter.look : chapter.quiz;
     }
     [[nodiscard]] std::string command() const {
-        if (exercise) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise->name);
+        if (exercise) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise->argument());
         return (purpose == Question::look_first ? "./lab look " : "./lab quiz ") + chapter.short_id;
     }
 };
