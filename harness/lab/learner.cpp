@@ -92,9 +92,10 @@ Exercise choose_exercise(const std::string& name) {
 }
 
 std::string next_exercise(const Chapter& chapter, const Case& exercise) {
-    const auto next = static_cast<std::size_t>(exercise.number);
-    if (next == chapter.exercises.size()) return fmt::format("./lab quiz {}", chapter.short_id);
-    return fmt::format("./lab start {}/{}", chapter.short_id, chapter.exercises[next].name);
+    const auto next = std::find_if(chapter.exercises.begin(), chapter.exercises.end(),
+                                   [&](const Case& e) { return e.number > exercise.number; });
+    if (next == chapter.exercises.end()) return "./lab quiz " + chapter.short_id;
+    return fmt::format("./lab start {}/{}", chapter.short_id, next->name);
 }
 
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
@@ -131,20 +132,31 @@ std::string next_in_begun(const std::vector<Chapter>& chapters, const Progress& 
     return next;
 }
 
+/// The first step of a chapter that is open; "" if there is none.
+std::string next_in_chapter(const Chapter& chapter, const Progress& progress) {
+    if (has_open_question(progress, chapter, chapter.look)) return "./lab look " + chapter.short_id;
+    for (const Case& e : chapter.exercises) {
+        const Case& own = begun_draw(progress, e);
+        const Done done = progress.exercise(own.subjects());
+        // Of draws that are not begun, the learner's name says which: `start` does without a number.
+        if (done.line == 0) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
+        if (!done.passed && !done.ungraded) return next_step(progress, chapter, own);
+    }
+    return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id : "";
+}
+
 }  // namespace
 
 std::string next_in_course(const std::vector<Chapter>& chapters, const Progress& progress) {
     if (const std::string next = next_in_begun(chapters, progress); !next.empty()) return next;
-    for (const Chapter& chapter : chapters) {
-        if (has_open_question(progress, chapter, chapter.look)) return "./lab look " + chapter.short_id;
-        for (const Case& e : chapter.exercises) {
-            const Case& own = begun_draw(progress, e);
-            const Done done = progress.exercise(own.subjects());
-            // Of draws that are not begun, the learner's name says which: `start` does without a number.
-            if (done.line == 0) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
-            if (!done.passed && !done.ungraded) return next_step(progress, chapter, own);
-        }
-        if (has_open_question(progress, chapter, chapter.quiz)) return "./lab quiz " + chapter.short_id;
+    const std::string last = progress.last_subject();
+    const std::string id = last.substr(0, last.find_first_of("/:"));
+    const auto found =
+        std::find_if(chapters.begin(), chapters.end(), [&](const Chapter& c) { return c.id == id; });
+    const std::ptrdiff_t here = found == chapters.end() ? 0 : found - chapters.begin();
+    for (std::ptrdiff_t i = 0; i < std::ssize(chapters); ++i) {
+        const auto at = static_cast<std::size_t>((here + i) % std::ssize(chapters));
+        if (const std::string next = next_in_chapter(chapters[at], progress); !next.empty()) return next;
     }
     return "./lab report";
 }
