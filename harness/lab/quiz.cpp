@@ -183,10 +183,9 @@ class Round {
         for (const Question& q : asked_.questions())
             if (q.instead_of.empty())
                 all_.push_back({&q, is_asking_ ? last_result(progress_, asked_, q) : Result::unanswered});
-        const auto is_done = [&](const Graded& g) { return !options_.all && g.result == Result::right; };
+        const auto is_done = [&](const Graded& g) { return is_right_before(*g.question); };
         if (is_asking_) print_how_to_answer(all_.size(), std::count_if(all_.begin(), all_.end(), is_done));
         for (std::size_t i = 0; i < all_.size() && !has_left_; ++i) {
-            if (is_done(all_[i])) continue;
             const Question& first = *all_[i].question;
             if (is_right_before(first)) {
                 all_[i].result = Result::right;
@@ -209,10 +208,11 @@ class Round {
     }
 
   private:
-    /// Was it answered right before, and does a file of answers leave it out?
+    /// Was it answered right before, so that it is passed over? Not if a file of answers has it, or if the
+    /// questions are only listed.
     [[nodiscard]] bool is_right_before(const Question& question) const {
-        return answers_ && !options_.all && !answers_->count(question.id) &&
-               last_result(progress_, asked_, question) == Result::right;
+        const bool is_answered_now = answers_ ? answers_->count(question.id) > 0 : !is_asking_;
+        return !options_.all && !is_answered_now && last_result(progress_, asked_, question) == Result::right;
     }
 
     /// The question, or its sibling once two answers to it were wrong.
