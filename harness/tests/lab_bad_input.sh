@@ -4,6 +4,7 @@
 parts=(ch05_streams docs/verification.json)
 # shellcheck source=harness/tests/shell_checks.sh
 source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
+keep_one_exercise
 
 bad_reports() {
     topic='bad reports'

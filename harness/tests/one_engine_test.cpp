@@ -120,7 +120,8 @@ FROM api_calls GROUP BY name)");
 
 }  // namespace
 
-TEST_CASE("one engine: SQL and the analysis agree on every recording, and in every range of it") {
+TEST_CASE("one engine: SQL and the analysis agree on every recording, and in every range of it" *
+          doctest::test_suite("whole course")) {
     int compared = 0, ranges_with_work = 0;
     for (const fs::path& file : recordings()) {
         const Database database = Database::open_untrusted(file);

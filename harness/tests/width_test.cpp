@@ -113,7 +113,8 @@ std::string faults_of(const Words& command, const fs::path& folder, Words enviro
 
 }  // namespace
 
-TEST_CASE("whatever a command prints fits 80 columns, or 120, and breaks no word") {
+TEST_CASE("whatever a command prints fits 80 columns, or 120, and breaks no word" *
+          doctest::test_suite("whole course")) {
     const TemporaryFolder build;
     const CourseCopy copy;
     const std::vector<Words> of_course = commands_of_course(), of_copy = commands_of_copy(copy);
