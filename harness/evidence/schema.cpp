@@ -359,8 +359,8 @@ void create_output_views(const Database& database) {
     for (const OwnTable& table : own_tables())
         if (!database.has_table(table.name))
             database.execute(fmt::format("CREATE TEMP TABLE {} ({})", table.name, table.columns));
-    // Of a report with several kernels, ncu 2025.3 may list a line's instructions twice, and some evidence has
-    // both.
+    // Of a report with several kernels, ncu 2025.3 may list a line's instructions twice, and some evidence
+    // has both.
     if (database.has_table("NCU_SASS"))
         database.execute(
             "CREATE TEMP VIEW NCU_SASS AS SELECT MIN(rowid) AS rowid, * FROM main.NCU_SASS "

@@ -15,7 +15,8 @@ namespace lab {
 
 /// Adds the source lines and instructions of one launch, of `--page source --print-source cuda,sass`; those
 /// whose counters are all 0 are left out. Below a line ncu may list its instructions twice, which count once;
-/// one that is inlined stands below the line that calls, too. Returns sentences on what cannot be read: rows, or the whole page.
+/// one that is inlined stands below the line that calls, too. Returns sentences on what cannot be read: rows,
+/// or the whole page.
 [[nodiscard]] std::vector<std::string> add_source_page(std::string_view text, ProfiledLaunch& launch);
 
 /// The first launch of each kernel in each size: further ones say the same.
