@@ -160,7 +160,8 @@ void by_kernel(const Trace& trace, Analysis& a) {
         if (k.size >= 0) of_size[k.name * sizes + k.size].push_back(k.end_ns - k.start_ns);
     }
     std::unordered_map<int64_t, KernelUse> use;
-    for (auto& [name, ns] : of_name) use[name] = {times_of(ns), trace.name_of(name), {}};
+    for (auto& [name, ns] : of_name)
+        use[name] = {times_of(ns), trace.name_of(name), trace.full_name_of(name), {}};
     for (auto& [key, ns] : of_size) {
         const LaunchSize& size = trace.launch_sizes[static_cast<std::size_t>(key % sizes)];
         use[key / sizes].sizes.push_back({size, times_of(ns)});

@@ -33,9 +33,9 @@ struct LaunchUse {
     RunTimes times;
 };
 
-/// All runs of the kernels of one name.
+/// All runs of the kernels of one full name.
 struct KernelUse : RunTimes {
-    std::string name;
+    std::string name, full_name;   ///< as it is shown, which no other kernel of the trace is, and in full
     std::vector<LaunchUse> sizes;  ///< by total time, falling; without runs whose size is not known
 };
 

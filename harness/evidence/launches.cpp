@@ -217,6 +217,7 @@ RangePart select_range(const Trace& trace, const std::string& name) {
     RangeSelection selection = Launches(trace).select(name);
     RangePart part{{}, std::move(selection.windows), std::move(selection.host)};
     part.trace.names = trace.names;
+    part.trace.full_names = trace.full_names;
     part.trace.launch_sizes = trace.launch_sizes;
     part.trace.gpus = trace.gpus;
     for (const Range& range : trace.ranges)

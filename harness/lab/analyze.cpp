@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -45,6 +46,7 @@ static void to_json(nlohmann::json& json, const LaunchUse& launch) {
 static void to_json(nlohmann::json& json, const KernelUse& k) {
     json = static_cast<const RunTimes&>(k);
     json["name"] = k.name;
+    json["full_name"] = k.full_name;
     json["launch_sizes"] = k.sizes;
 }
 
@@ -140,6 +142,19 @@ std::string dimensions(const std::array<int64_t, 3>& xyz) {
     return text;
 }
 
+/// Cut to one width, and still different if they can be.
+std::vector<std::string> names_for_table(std::span<const KernelUse> kernels) {
+    constexpr std::size_t kWidth = 48;
+    std::map<std::string, int> count;
+    for (const KernelUse& k : kernels) ++count[shorten(printable(k.name), kWidth)];
+    std::vector<std::string> names;
+    for (const KernelUse& k : kernels) {
+        const std::string name = printable(k.name), cut = shorten(name, kWidth);
+        names.push_back(count[cut] == 1 ? cut : shorten_middle(name, kWidth));
+    }
+    return names;
+}
+
 void print_kernels(const Analysis& a) {
     if (a.kernels.empty()) return fmt::print("  no kernel ran\n\n");
     int64_t all_ns = 0;
@@ -151,8 +166,9 @@ void print_kernels(const Analysis& a) {
         table.add({name, blocks, threads, std::to_string(times.count), time_text(times.total_ns),
                    percent(times.total_ns, all_ns), time_text(times.median_ns), time_text(times.max_ns)});
     };
+    const std::vector<std::string> names = names_for_table(shown(a.kernels));
     for (const KernelUse& k : shown(a.kernels)) {
-        const std::string name = shorten(printable(k.name), 48);
+        const std::string& name = names[&k - a.kernels.data()];
         if (k.sizes.size() != 1)
             row(name, k.sizes.empty() ? "" : fmt::format("{} sizes", k.sizes.size()), "", k);
         for (const LaunchUse& launch : shown(k.sizes))
