@@ -15,6 +15,7 @@
 
 #include "core/intervals.h"
 #include "evidence/database.h"
+#include "evidence/run_times.h"
 #include "evidence/trace.h"
 
 namespace lab {
@@ -81,6 +82,8 @@ struct RangeSelection {
 struct RangeUse {
     std::string name, domain;
     int64_t count = 0, host_ns = 0, gpu_ns = 0;
+    RunTimes host{}, gpu{};        ///< of one range; `gpu` of those that launched GPU work
+    int64_t slowest_start_ns = 0;  ///< of the range that took longest on the GPU, or else on the host
 };
 
 /// The work of a trace, ordered by the calls that launched it. The trace must outlive it.
