@@ -71,6 +71,7 @@ void breakdown(const Trace& trace, const Trace& whole, const WindowsOfGpu* windo
     if (!busy.empty()) a.first_work_ns = busy.front().begin;
     IdleTime idle = idle_time(trace, whole, a.device, span);
     a.idle = idle.by_cause;
+    a.short_gaps = idle.short_gaps;
     a.gaps = std::move(idle.longest);
     a.idle_by_call = std::move(idle.by_call);
     a.idle_no_call_ns = idle.no_call_ns;

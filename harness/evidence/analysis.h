@@ -93,6 +93,7 @@ struct Analysis {
     IdleByCause idle;
     std::vector<Gap> gaps;               ///< the 5 longest, the longest first
     std::vector<HostTime> idle_by_call;  ///< CUDA calls that the host was in while the GPU was idle
+    ShortGaps short_gaps;
     int64_t idle_no_call_ns = 0;         ///< idle time in which the host was in none
     std::vector<StreamUse> streams;      ///< by stream
     std::vector<KernelUse> kernels;      ///< by total time, falling

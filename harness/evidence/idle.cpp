@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "evidence/launches.h"
+
 namespace lab {
 
 namespace {
@@ -35,6 +37,7 @@ std::vector<Piece> pieces_of(const Trace& trace, int64_t device) {
 struct Hole {
     int64_t begin_ns, end_ns;
     std::ptrdiff_t before, after;  ///< as Piece::index
+    int64_t call;                  ///< that launched the work after it; -1 if that is not known
     const char* cause;
     [[nodiscard]] int64_t ns() const { return end_ns - begin_ns; }
 };
@@ -53,7 +56,7 @@ std::vector<Hole> holes_between(const std::vector<Piece>& pieces, const std::vec
             const bool is_late =
                 next.call >= 0 && calls[static_cast<std::size_t>(next.call)].start_ns > last->end_ns;
             const bool is_short = next.start_ns - last->end_ns < kKernelWaitLimit_ns;
-            holes.push_back({last->end_ns, next.start_ns, last->index, next.index,
+            holes.push_back({last->end_ns, next.start_ns, last->index, next.index, next.call,
                              is_late    ? kHostWait
                              : is_short ? kKernelWait
                                         : kOther});
@@ -122,10 +125,10 @@ struct Watched {
     }
 };
 
-/// How much of any stretch of time lies in the holes. Stretches are asked for in the order of their starts.
-class IdleWithin {
+/// Finds holes for stretches of time, which are asked for in the order of their starts.
+class HolesInTime {
   public:
-    explicit IdleWithin(const std::vector<Hole>& holes) : holes_(holes) {
+    explicit HolesInTime(const std::vector<Hole>& holes) : holes_(holes) {
         before_.reserve(holes.size() + 1);
         for (const Hole& hole : holes) before_.push_back(before_.back() + hole.ns());
     }
@@ -136,22 +139,27 @@ class IdleWithin {
     }
     [[nodiscard]] bool at_end() const { return next_ == holes_.size(); }
 
-    /// From `begin_ns`, which is where it was advanced to or later.
+    /// Index of the first hole, of those not forgotten, that ends after `ns`.
+    [[nodiscard]] std::size_t first_after(int64_t ns) const {
+        std::size_t first = next_;
+        for (int steps = 0; first < holes_.size() && holes_[first].end_ns <= ns; ++first, ++steps)
+            if (steps == 8)  // it is far away
+                return static_cast<std::size_t>(
+                    std::upper_bound(holes_.begin() + static_cast<std::ptrdiff_t>(first), holes_.end(), ns,
+                                     [](int64_t at, const Hole& h) { return at < h.end_ns; }) -
+                    holes_.begin());
+        return first;
+    }
+
+    /// Time in holes, of a stretch that begins where it was advanced to or later.
     [[nodiscard]] int64_t ns_within(int64_t begin_ns, int64_t end_ns) const {
-        if (begin_ns >= end_ns) return 0;
-        return ns_before(end_ns) - ns_before(begin_ns);
+        return begin_ns < end_ns ? ns_before(end_ns) - ns_before(begin_ns) : 0;
     }
 
   private:
     /// Time in holes before `ns`.
     [[nodiscard]] int64_t ns_before(int64_t ns) const {
-        std::size_t first = next_;  // that ends at `ns` or later
-        for (int steps = 0; steps < 8 && first < holes_.size() && holes_[first].end_ns < ns; ++steps) ++first;
-        if (first < holes_.size() && holes_[first].end_ns < ns)  // it is far away
-            first = static_cast<std::size_t>(
-                std::lower_bound(holes_.begin() + static_cast<std::ptrdiff_t>(first), holes_.end(), ns,
-                                 [](const Hole& h, int64_t at) { return h.end_ns < at; }) -
-                holes_.begin());
+        const std::size_t first = first_after(ns);
         const int64_t inside = first < holes_.size() ? std::max<int64_t>(0, ns - holes_[first].begin_ns) : 0;
         return before_[first] + inside;
     }
@@ -159,6 +167,46 @@ class IdleWithin {
     const std::vector<Hole>& holes_;
     std::vector<int64_t> before_{0};  ///< time in all holes before one
     std::size_t next_ = 0;
+};
+
+/// Sorts short holes by what the host did.
+class Waits {
+  public:
+    Waits(const std::vector<Hole>& holes, const Trace& work)
+        : holes_(holes), ended_(holes.size()), change_(holes.size() + 1) {
+        const std::vector<bool> waits = host_waits(work);
+        for (std::size_t i = 0; i < holes.size(); ++i)
+            ended_[i] = holes[i].call >= 0 && waits[static_cast<std::size_t>(holes[i].call)];
+    }
+
+    /// The host waits in this call. `in_time` was advanced to its start.
+    void see(const ApiCall& call, const HolesInTime& in_time) {
+        std::size_t first = in_time.first_after(call.start_ns);
+        const std::size_t end = in_time.first_after(call.end_ns);
+        if (end < holes_.size() && holes_[end].begin_ns <= call.end_ns) ended_[end] = true;
+        if (first < holes_.size() && holes_[first].begin_ns < call.start_ns) ++first;
+        if (first < end) ++change_[first], --change_[end];
+    }
+
+    [[nodiscard]] ShortGaps sums() const {
+        ShortGaps sums;
+        int64_t waiting = 0;
+        for (std::size_t i = 0; i < holes_.size(); ++i) {
+            waiting += change_[i];
+            if (holes_[i].ns() >= kShortGap_ns) continue;
+            ShortGaps::Sum& sum = ended_[i]     ? sums.after_waits
+                                  : waiting > 0 ? sums.during_waits
+                                                : sums.launching;
+            ++sum.count;
+            sum.ns += holes_[i].ns();
+        }
+        return sums;
+    }
+
+  private:
+    const std::vector<Hole>& holes_;
+    std::vector<bool> ended_;      ///< did a wait end in it?
+    std::vector<int64_t> change_;  ///< of how many waits go on throughout it
 };
 
 /// Does the call begin outside of all calls of its thread? They come in the order of their starts.
@@ -217,7 +265,9 @@ IdleTime idle_time(const Trace& work, const Trace& whole, int64_t device, const 
     std::set<int64_t> threads;
     TimeByName by_name;
     Outermost is_outermost;
-    IdleWithin idle_within(holes);
+    HolesInTime in_time(holes);
+    Waits waits(holes, work);
+    const std::vector<bool> is_wait = host_waits(whole);
     std::vector<int64_t> until_ns(whole.names.size(), INT64_MIN);  // by name
     int64_t any_until_ns = INT64_MIN, in_call_ns = 0, user = -1, thread = -1;
     for (const ApiCall& call : whole.api_calls) {
@@ -225,14 +275,15 @@ IdleTime idle_time(const Trace& work, const Trace& whole, int64_t device, const 
         user = call.process;
         if (call.thread != thread) threads.insert(thread = call.thread);
         if (!is_outermost(call)) continue;
-        idle_within.advance_to(call.start_ns);
-        if (idle_within.at_end()) break;
-        const int64_t ns = idle_within.ns_within(call.start_ns, call.end_ns);
+        in_time.advance_to(call.start_ns);
+        if (in_time.at_end()) break;
+        const int64_t ns = in_time.ns_within(call.start_ns, call.end_ns);
         if (ns == 0) continue;
+        if (is_wait[static_cast<std::size_t>(&call - whole.api_calls.data())]) waits.see(call, in_time);
         int64_t& until = until_ns[static_cast<std::size_t>(call.name)];
-        by_name.add(call.name, idle_within.ns_within(std::max(call.start_ns, until), call.end_ns), ns);
+        by_name.add(call.name, in_time.ns_within(std::max(call.start_ns, until), call.end_ns), ns);
         until = std::max(until, call.end_ns);
-        in_call_ns += idle_within.ns_within(std::max(call.start_ns, any_until_ns), call.end_ns);
+        in_call_ns += in_time.ns_within(std::max(call.start_ns, any_until_ns), call.end_ns);
         any_until_ns = std::max(any_until_ns, call.end_ns);
         for (Watched& gap : watched) gap.see(call);
     }
@@ -240,6 +291,7 @@ IdleTime idle_time(const Trace& work, const Trace& whole, int64_t device, const 
         if (threads.contains(call.thread))
             for (Watched& gap : watched) gap.see(call);
 
+    idle.short_gaps = waits.sums();
     idle.by_call = by_name.take(whole);
     idle.no_call_ns = idle_ns - in_call_ns;
     for (Watched& gap : watched)

@@ -38,9 +38,23 @@ struct Gap {
     std::vector<HostTime> os_calls;  ///< of threads that make CUDA calls, by time, falling
 };
 
+/// A gap of less than this is a matter of how work is launched, and not of what the host computes meanwhile.
+constexpr int64_t kShortGap_ns = 100'000;
+
+/// Gaps below that limit, by what the host did.
+struct ShortGaps {
+    struct Sum {
+        int64_t count = 0, ns = 0;
+    };
+    Sum after_waits;   ///< its wait for the GPU ended in the gap, or what it waits for began after it
+    Sum during_waits;  ///< it waited from before the gap to its end: the next work was launched already
+    Sum launching;     ///< neither
+};
+
 /// All gaps of a GPU.
 struct IdleTime {
     IdleByCause by_cause;
+    ShortGaps short_gaps;
     std::vector<Gap> longest;       ///< the longest gaps, the longest first
     std::vector<HostTime> by_call;  ///< over all gaps: as Gap::calls
     int64_t no_call_ns = 0;         ///< over all gaps: as Gap::no_call_ns

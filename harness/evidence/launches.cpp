@@ -94,6 +94,31 @@ void link_to_calls(Trace& trace) {
     for (Copy& copy : trace.copies) copy.call = index.find(copy.process, copy.correlation);
 }
 
+std::vector<bool> host_waits(const Trace& trace) {
+    std::vector<const Copy*> copy_of(trace.api_calls.size());  // null for a call that copies nothing
+    for (const Copy& copy : trace.copies) {
+        if (copy.call < 0) continue;
+        const Copy*& first = copy_of[static_cast<std::size_t>(copy.call)];  // it may be in parts
+        if (!first) first = &copy;
+    }
+    std::vector<bool> is_wait, is_async;  // by name
+    for (const std::string& name : trace.names) {
+        is_wait.push_back(name.ends_with("Synchronize"));
+        is_async.push_back(name.find("Async") != std::string::npos);
+    }
+    const auto waits = [&](const ApiCall& call, const Copy* copy) {
+        const auto name = static_cast<std::size_t>(call.name);
+        if (is_wait[name]) return true;
+        if (!copy || copy->start_ns >= call.end_ns) return false;
+        if (copy->direction == Direction::set) return !is_async[name] && copy->to == "pinned";
+        if (copy->direction == Direction::device_to_device) return false;
+        return !is_async[name] || copy->from == "pageable" || copy->to == "pageable";
+    };
+    std::vector<bool> all;
+    for (std::size_t i = 0; i < copy_of.size(); ++i) all.push_back(waits(trace.api_calls[i], copy_of[i]));
+    return all;
+}
+
 Launches::Launches(const Trace& trace) : trace_(trace) {
     if (trace.ranges.empty()) return;
     const auto add = [&](const auto& all) {

@@ -104,8 +104,7 @@ void read_kernels(const Database& database, Trace& trace) {
         database.prepare("SELECT start, end, stream, device, correlation, process FROM all_graph_runs");
     while (run.next())
         trace.kernels.push_back({run.integer(0), run.integer(1), run.integer(2), run.integer(3),
-                                 run.integer(4), run.integer(5), -1,
-                                 names.index_of("CUDA graph as a whole")});
+                                 run.integer(4), run.integer(5), -1, names.index_of(kGraphAsAWhole)});
     check_and_sort(trace.kernels, database, "kernel");
 }
 

@@ -24,6 +24,9 @@ struct Kernel {
     int64_t size = -1;  ///< index into Trace::launch_sizes; -1 if it is not known
 };
 
+/// The name of what stands for all kernels of a graph that nsys recorded as a whole.
+inline constexpr const char* kGraphAsAWhole = "CUDA graph as a whole";
+
 /// What a kernel was launched with: how many blocks, and how many threads each has, as x, y, z.
 struct LaunchSize {
     std::array<int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};

@@ -5,6 +5,8 @@ namespace lab {
 // How nlohmann::json takes these types: their members under their own names.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunTimes, count, total_ns, min_ns, median_ns, max_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, stream, kernels, kernel_ns, copies, copy_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShortGaps::Sum, count, ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShortGaps, after_waits, during_waits, launching)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostTime, name, count, ns, longest_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IdleByCause, host_wait_ns, kernel_wait_ns, other_ns)
 
@@ -12,6 +14,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FunctionUse, name, module, samples)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ThreadUse, process, thread, name, running_ns, ready_ns, blocked_ns,
                                    switches)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MetricUse, name, unit, samples, mean, max)
+
+static void to_json(nlohmann::json& json, const FirstStep& step) {
+    json = {{"rule", step.rule}, {"text", step.text}, {"share", nullptr}};
+    if (step.share) json["share"] = *step.share;
+}
 
 static void to_json(nlohmann::json& json, const OsUse& use) {
     json = static_cast<const RunTimes&>(use);
@@ -76,7 +83,8 @@ nlohmann::json gap_json(const Gap& gap, int64_t first_work_ns) {
 
 }  // namespace
 
-nlohmann::json analysis_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
+nlohmann::json analysis_json(const Analysis& a, const std::vector<RangeUse>& ranges,
+                             const std::vector<FirstStep>& steps) {
     nlohmann::json gaps = nlohmann::json::array();
     for (const Gap& gap : a.gaps) gaps.push_back(gap_json(gap, a.first_work_ns));
     const nlohmann::json overlap{{"h2d_ns", a.h2d_ns},
@@ -95,9 +103,11 @@ nlohmann::json analysis_json(const Analysis& a, const std::vector<RangeUse>& ran
             {"copy_only_ns", a.copy_only_ns},
             {"overlap", overlap},
             {"first_work_ns", a.first_work_ns},
+            {"first_steps", steps},
             {"idle_by_cause", a.idle},
             {"idle_by_call", {{"calls", a.idle_by_call}, {"no_call_ns", a.idle_no_call_ns}}},
             {"gaps", gaps},
+            {"short_gaps", a.short_gaps},
             {"streams", a.streams},
             {"kernels", a.kernels},
             {"copies", a.copies},

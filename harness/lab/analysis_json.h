@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "evidence/analysis.h"
+#include "evidence/first_steps.h"
 #include "evidence/launches.h"
 
 namespace lab {
 
-[[nodiscard]] nlohmann::json analysis_json(const Analysis& analysis, const std::vector<RangeUse>& ranges);
+[[nodiscard]] nlohmann::json analysis_json(const Analysis& analysis, const std::vector<RangeUse>& ranges,
+                                           const std::vector<FirstStep>& steps);
 
 }  // namespace lab

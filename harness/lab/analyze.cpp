@@ -13,6 +13,7 @@
 #include "draw/rows.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
+#include "evidence/first_steps.h"
 #include "evidence/launches.h"
 #include "evidence/schema.h"
 #include "lab/analysis_json.h"
@@ -67,6 +68,16 @@ void print_table(const Table& table, std::size_t rows) {
 template <class T>
 std::span<const T> shown(const std::vector<T>& all) {
     return std::span(all).first(std::min(all.size(), kShownRows));
+}
+
+std::vector<FirstStep> steps_of(const Evidence& evidence, const Analysis& a) {
+    return first_steps(evidence.trace(), a, evidence.database().path().string());
+}
+
+void print_first_steps(const std::vector<FirstStep>& steps) {
+    for (const FirstStep& step : steps)
+        fmt::print("{}  {}\n", &step - steps.data() + 1, paragraph(step.text, 3));
+    if (!steps.empty()) fmt::print("\n");
 }
 
 void print_breakdown(const Analysis& a) {
@@ -278,6 +289,7 @@ void print_time(const Evidence& evidence, const std::optional<std::string>& rang
                    a.devices.size(), a.device);
     if (a.range_ns) fmt::print("the host spent {} in the range\n", time_text(*a.range_ns));
     fmt::print("\n");
+    print_first_steps(steps_of(evidence, a));
     print_breakdown(a);
     print_gaps(a);
     print_idle_by_call(a);
@@ -304,8 +316,10 @@ void print_other_tools(const Evidence& evidence) {
 
 Json as_json(const Evidence& evidence, const std::optional<std::string>& range) {
     Json json = Json::object();
-    if (evidence.has_trace())
-        json = analysis_json(analyse(evidence.trace(), range), range_use(evidence.trace(), range));
+    if (evidence.has_trace()) {
+        const Analysis a = analyse(evidence.trace(), range);
+        json = analysis_json(a, range_use(evidence.trace(), range), steps_of(evidence, a));
+    }
     if (range) return json;
     if (evidence.was_run("ncu")) json["ncu_metrics"] = to_json(counters_in(evidence));
     if (!sanitizers_run(evidence).empty()) json["sanitizer_reports"] = to_json(reports_in(evidence));
