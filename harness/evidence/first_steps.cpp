@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 
 #include "core/text.h"
 #include "evidence/kernel_names.h"
@@ -75,18 +74,19 @@ bool has(const std::string& name, std::initializer_list<const char*> words) {
 }
 
 /// What to do about time that the host spends in calls of this function while the GPU has nothing to do.
-std::string advice_on(const std::string& call, int64_t count) {
+/// `is_one`: one call takes most of it.
+std::string advice_on(const std::string& call, bool is_one) {
     if (has(call, {"ProfilerStart", "ProfilerStop"}))
         return "It belongs to the recording, not to the program.";
-    if (has(call, {"LibraryLoad", "ModuleLoad", "GetFunction", "LibraryGet", "FuncGetAttributes"}))
+    if (has(call, {"LibraryLoad", "ModuleLoad", "GetFunction", "LibraryGet", "FuncGetAttributes"}) ||
+        (is_one && has(call, {"Launch"})))
         return "A kernel's code is loaded when it is first used: launch it once before the time that counts.";
-    if (has(call, {"Async"}) && has(call, {"Memcpy"}))
-        return "Copy from pinned memory, and copy more at once.";
-    if (has(call, {"Alloc", "Free", "HostRegister", "HostUnregister"}))
-        return count == 1 ? "Allocate before the work begins."
-                          : "Allocate once, before the work, and use it again.";
+    if (has(call, {"MemcpyAsync", "Memcpy2DAsync"})) return "Copy from pinned memory, and copy more at once.";
+    if (has(call, {"Alloc", "Malloc", "Free", "HostRegister", "HostUnregister"}))
+        return is_one ? "Allocate before the work begins."
+                      : "Allocate once, before the work, and use it again.";
     if (has(call, {"Create", "Instantiate", "Destroy", "Upload"}))
-        return count == 1 ? "Make it before the work begins." : "Make it once, and use it again.";
+        return is_one ? "Make it before the work begins." : "Make it once, and use it again.";
     if (has(call, {"Synchronize"})) return "Queue more work before the host waits.";
     if (has(call, {"Memcpy", "Memset"}))
         return "The host waits in it: take cudaMemcpyAsync from pinned memory, and queue more work before it "
@@ -102,16 +102,18 @@ class Rules {
 
     std::vector<FirstStep> take() {
         failed_calls();
-        constexpr int64_t kWorthAWord_ns = 100'000;
+        // Below a millisecond the start of a program is most of what there is.
+        constexpr int64_t kWorthAWord_ns = 1'000'000, kWorthALook_ns = 100'000;
         if (a_.span_ns >= kWorthAWord_ns) {
-            const bool has_short_gaps = short_gaps();
-            idle(has_short_gaps);
+            const std::optional<FirstStep> short_gaps = of_short_gaps();
+            idle(short_gaps.has_value());
+            if (short_gaps) steps_.push_back(*short_gaps);
             overlap();
             round_trips();
             pageable();
             bus();
-            kernel();
         }
+        if (a_.span_ns >= kWorthALook_ns) kernel();
         constexpr std::size_t kMost = 3;
         if (steps_.size() > kMost) steps_.resize(kMost);
         return std::move(steps_);
@@ -121,8 +123,11 @@ class Rules {
     /// Is this part of the span worth a word?
     [[nodiscard]] bool is_much(int64_t ns) const { return ns >= a_.span_ns / 10 && ns > 0; }
 
+    [[nodiscard]] FirstStep step(const char* rule, int64_t ns, std::string text) const {
+        return {rule, std::move(text), static_cast<double>(ns) / static_cast<double>(a_.span_ns)};
+    }
     void add(const char* rule, int64_t ns, std::string text) {
-        steps_.push_back({rule, std::move(text), static_cast<double>(ns) / static_cast<double>(a_.span_ns)});
+        steps_.push_back(step(rule, ns, std::move(text)));
     }
 
     [[nodiscard]] std::string command(const std::vector<std::string>& words) const {
@@ -131,15 +136,16 @@ class Rules {
         return shell_line(all);
     }
 
-    /// A query that says "not yet" has not failed.
-    static bool has_failed(const ApiCall& call) {
+    /// A query that says "not yet" has not failed, nor has a call that fetches the error of another one.
+    [[nodiscard]] bool has_failed(const ApiCall& call) const {
         constexpr int64_t kNotReady = 600;
-        return call.result != 0 && call.result != kNotReady;
+        return call.result != 0 && call.result != kNotReady && !has(work_.name_of(call.name), {"LastError"});
     }
 
     void failed_calls() {
         const auto& calls = work_.api_calls;
-        const auto first = std::find_if(calls.begin(), calls.end(), has_failed);
+        const auto first =
+            std::find_if(calls.begin(), calls.end(), [&](const ApiCall& call) { return has_failed(call); });
         if (first == calls.end()) return;
         int64_t same = 0, others = 0;
         for (const ApiCall& call : calls)
@@ -162,104 +168,103 @@ class Rules {
     };
     [[nodiscard]] Launched launched() const {
         Launched all;
-        std::set<int64_t> calls;
+        std::vector<bool> seen(work_.api_calls.size());
         for (const Kernel& k : work_.kernels) {
             if (k.device != a_.device) continue;
             all.kernels_ns.push_back(k.end_ns - k.start_ns);
-            if (k.call >= 0) calls.insert(k.call);
-        }
-        for (const int64_t i : calls) {
-            const ApiCall& call = work_.api_calls[static_cast<std::size_t>(i)];
+            if (k.call < 0 || seen[static_cast<std::size_t>(k.call)]) continue;
+            seen[static_cast<std::size_t>(k.call)] = true;
+            const ApiCall& call = work_.api_calls[static_cast<std::size_t>(k.call)];
             all.calls_ns.push_back(call.end_ns - call.start_ns);
             all.graphs += has(work_.name_of(call.name), {"GraphLaunch"});
         }
         return all;
     }
 
-    /// The call in which the host waits most often.
-    [[nodiscard]] const HostTime* commonest_wait() const {
-        const HostTime* found = nullptr;
-        for (const HostTime& call : a_.idle_by_call)
-            if (has(call.name, {"Synchronize", "Memcpy"}) && (!found || call.count > found->count))
-                found = &call;
-        return found;
+    /// The function in which the host waits most often; "" if it waits in none.
+    [[nodiscard]] std::string commonest_wait() const {
+        const std::vector<bool> waits = host_waits(work_);
+        std::map<int64_t, int64_t> count;
+        for (std::size_t i = 0; i < waits.size(); ++i)
+            if (waits[i]) ++count[work_.api_calls[i].name];
+        const auto most = std::max_element(count.begin(), count.end(),
+                                           [](auto& x, auto& y) { return x.second < y.second; });
+        return most == count.end() ? "" : work_.name_of(most->first);
     }
 
-    /// Work after work, each too short for what lies between. True if there is much of it.
-    bool short_gaps() {
+    /// Work after work, each too short for what lies between.
+    [[nodiscard]] std::optional<FirstStep> of_short_gaps() const {
         const auto& [after, during, launching] = a_.short_gaps;
         const int64_t most_ns = std::max({after.ns, during.ns, launching.ns});
         constexpr int64_t kMany = 20;
-        if (!is_much(most_ns) || after.count + during.count + launching.count < kMany) return false;
+        if (!is_much(most_ns) || after.count + during.count + launching.count < kMany) return std::nullopt;
         const auto begin = [&](const ShortGaps::Sum& sum) {
             return fmt::format("The GPU is idle for {} in {}", part_of_whole(sum.ns, a_.span_ns),
                                counted(sum.count, "short gap"));
         };
-        if (launching.ns == most_ns) return launch_bound(launching, begin(launching));
-        if (after.ns == most_ns) {
-            const HostTime* wait = commonest_wait();
-            add("waits", after.ns,
-                fmt::format("{} after the host has waited for it{}. Queue the next work before you wait, or "
-                            "wait less "
-                            "often.",
-                            begin(after), wait ? fmt::format(", mostly in {}", shown(wait->name)) : ""));
-            return true;
-        }
-        add("gpu_gaps", during.ns,
-            fmt::format(
-                "{} although the next work was launched in time: {} each. Only fewer and longer kernels "
-                "shorten that.",
-                begin(during), time_of(during.ns / during.count)));
-        return true;
+        if (launching.ns == most_ns)
+            return step("launch_bound", launching.ns, begin(launching) + before_launches());
+        if (during.ns == most_ns)
+            return step(
+                "gpu_gaps", during.ns,
+                fmt::format("{} although the next work was launched in time: {} each. Only fewer and longer "
+                            "kernels shorten that.",
+                            begin(during), time_of(during.ns / during.count)));
+        const std::string wait = commonest_wait();
+        return step(
+            "waits", after.ns,
+            fmt::format("{} after the host has waited for it{}. Queue the next work before you wait, or wait "
+                        "less often.",
+                        begin(after), wait.empty() ? "" : fmt::format(", mostly in {}", shown(wait))));
     }
 
-    bool launch_bound(const ShortGaps::Sum& sum, const std::string& begin) {
+    [[nodiscard]] std::string before_launches() const {
         int64_t copies = 0, bytes = 0;
         for (const CopyUse& c : a_.copies)
             if (c.direction != Direction::set) copies += c.count, bytes += c.bytes;
         Launched all = launched();
         const auto kernels = std::ssize(all.kernels_ns);
-        std::string text = begin + " before the next launch";
-        if (copies > kernels) {
-            text += fmt::format(": {} of {} on average. Copy more at once.", counted(copies, "copy"),
-                                format_bytes(static_cast<double>(bytes / copies)));
-        } else {
-            if (all.calls_ns.empty()) return false;
-            const bool are_graphs = 2 * all.graphs > std::ssize(all.calls_ns);
-            text += fmt::format(": {} of {} (median), and {} takes {}", counted(kernels, "kernel"),
-                                time_of(times_of(all.kernels_ns).median_ns),
-                                are_graphs ? "a cudaGraphLaunch" : "a launch call",
-                                time_of(times_of(all.calls_ns).median_ns));
-            if (2 * a_.idle_no_call_ns > a_.gpu_idle_ns)
-                text += fmt::format("; for {} the host is in no CUDA call", time_of(a_.idle_no_call_ns));
-            text += are_graphs ? ". Put more work into each graph."
-                               : ". Launch less: fuse kernels, or put them into a CUDA graph.";
-        }
-        add("launch_bound", sum.ns, text);
-        return true;
+        if (copies > kernels)
+            return fmt::format(" before the next launch: {} of {} on average. Copy more at once.",
+                               counted(copies, "copy"), format_bytes(static_cast<double>(bytes / copies)));
+        if (all.calls_ns.empty()) return " before the next launch. Launch less, and more at once.";
+        const bool are_graphs = 2 * all.graphs > std::ssize(all.calls_ns);
+        return fmt::format(" before the next launch: {} of {} (median), and {} takes {}{}. {}",
+                           counted(kernels, "kernel"), time_of(times_of(all.kernels_ns).median_ns),
+                           are_graphs ? "a cudaGraphLaunch" : "a launch call",
+                           time_of(times_of(all.calls_ns).median_ns),
+                           2 * a_.idle_no_call_ns > a_.gpu_idle_ns
+                               ? fmt::format("; for {} of all idle time the host is in no CUDA call",
+                                             time_of(a_.idle_no_call_ns))
+                               : "",
+                           are_graphs ? "Put more work into each graph."
+                                      : "Launch less: fuse kernels, or put them into a CUDA graph.");
     }
 
     /// The first of the calls, or no call: where the host is for longest, if that is a good part of the time.
     struct Host {
         std::string where, advice;
         int64_t ns = 0;
+        bool launches_or_waits = false;
     };
     [[nodiscard]] Host host_in(const std::vector<HostTime>& calls, int64_t no_call_ns, int64_t of_ns) const {
-        Host host;
-        if (!calls.empty() && calls[0].ns > no_call_ns)
-            host = {fmt::format("in {} ({}{})", shown(calls[0].name), counted(calls[0].count, "call"),
-                                calls[0].count == 1 ? "" : ", longest " + time_of(calls[0].longest_ns)),
-                    advice_on(calls[0].name, calls[0].count), calls[0].ns};
-        else
-            host = {"in no CUDA call",
-                    !whole_.cpu_samples.empty()
-                        ? "The table of host functions says where it is instead."
-                        : "CPU samples say where it is instead: record with --sample=process-tree.",
-                    no_call_ns};
         constexpr int64_t kGoodPart = 3;
-        return host.ns * kGoodPart >= of_ns ? host : Host{};
+        if (calls.empty() || calls[0].ns <= no_call_ns)
+            return {"in no CUDA call",
+                    !whole_.cpu_samples.empty() ? "The table of host functions says where it is instead."
+                    : !whole_.os_calls.empty()
+                        ? "The table of OS calls says what it waits for."
+                        : "CPU samples say where it is instead: record with --sample=process-tree.",
+                    no_call_ns * kGoodPart >= of_ns ? no_call_ns : 0};
+        const HostTime& call = calls[0];
+        return {fmt::format("in {} ({}{})", shown(call.name), counted(call.count, "call"),
+                            call.count == 1 ? "" : ", longest " + time_of(call.longest_ns)),
+                advice_on(call.name, 2 * call.longest_ns > call.ns),
+                call.ns * kGoodPart >= of_ns ? call.ns : 0,
+                has(call.name, {"Launch", "Synchronize", "Memcpy", "Memset"})};
     }
 
+    /// Gaps that are no short ones, or all of them if nothing was said about these.
     void idle(bool has_short_gaps) {
         const auto& [after, during, launching] = a_.short_gaps;
         const int64_t long_ns = a_.gpu_idle_ns - after.ns - during.ns - launching.ns;
@@ -268,6 +273,7 @@ class Rules {
         const bool is_one = 2 * gap.ns >= a_.gpu_idle_ns;
         const Host host = is_one ? host_in(gap.calls, gap.no_call_ns, gap.ns)
                                  : host_in(a_.idle_by_call, a_.idle_no_call_ns, a_.gpu_idle_ns);
+        if (has_short_gaps && !is_one && (host.ns == 0 || host.launches_or_waits)) return;
         std::string text = fmt::format("The GPU is idle for {}", part_of_whole(a_.gpu_idle_ns, a_.span_ns));
         if (is_one)
             text += fmt::format(": {} of it are one gap, between {} and {}", time_of(gap.ns),
@@ -276,6 +282,8 @@ class Rules {
         if (host.ns > 0)
             text += fmt::format(" For {} of {} the host is {}. {}", time_of(host.ns),
                                 is_one ? "the gap" : "it", host.where, host.advice);
+        else if (!is_one)
+            text += " No one call takes a third of it: the table says which the host is in.";
         if (is_one) text += " Look: " + look_at(gap);
         add("idle", a_.gpu_idle_ns, text);
     }
@@ -330,7 +338,8 @@ class Rules {
                            : fmt::format("{} streams carry work in turn", streams.size()),
                     part_of_whole(a_.compute_ns, a_.span_ns), time_of(copies_ns), time_of(hidden_ns),
                     is_one ? "If the work can be cut into parts, give each part a stream"
-                           : "Look what makes one wait for another, such as the default stream or the host",
+                           : "If they need not, look what makes one wait for another, such as the default "
+                             "stream or the host",
                     time_of(can_hide_ns)));
             return;
         }
@@ -367,7 +376,7 @@ class Rules {
         for (const auto& [bytes, counts] : use) {
             const auto& [h2d, d2h, ns] = counts;
             constexpr int64_t kFew = 8;
-            if (std::min(h2d, d2h) < kFew || !is_much(ns) ||
+            if (bytes < kLarge_bytes || std::min(h2d, d2h) < kFew || !is_much(ns) ||
                 10 * turns.at(bytes).second < 9 * (h2d + d2h - 1))
                 continue;
             add("round_trips", ns,
@@ -451,7 +460,16 @@ class Rules {
         add("bus", ns,
             fmt::format("Copies hold the bus for {}: {}, {}. Move less, or keep it on the GPU{}.",
                         part_of_whole(ns, a_.span_ns), format_bytes(static_cast<double>(all.bytes())),
-                        all.text(), in_turn ? "; the two directions could run at the same time" : ""));
+                        all.text(),
+                        in_turn ? "; where the work allows it, both directions can run at once" : ""));
+    }
+
+    /// Are the ranges push/pop ranges of the default domain, whose name ncu takes as it is?
+    [[nodiscard]] bool can_be_named_to_ncu() const {
+        constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_- ";
+        return a_.range && a_.range->find_first_not_of(kPlain) == std::string::npos &&
+               std::all_of(work_.ranges.begin(), work_.ranges.end(),
+                           [](const Range& r) { return r.domain.empty() && !r.crosses_threads; });
     }
 
     void kernel() {
@@ -466,19 +484,25 @@ class Rules {
         constexpr int64_t kWorthALook_ns = 5000;
         std::vector<std::string> ncu{"ncu",   "-k",  short_kernel_name(top.full_name), "-c", "1",
                                      "--set", "full"};
-        constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_- ";
-        if (a_.range && a_.range->find_first_not_of(kPlain) == std::string::npos)
-            append(ncu, {"--nvtx", "--nvtx-include", *a_.range + "/"});
+        if (can_be_named_to_ncu()) append(ncu, {"--nvtx", "--nvtx-include", *a_.range + "/"});
         ncu.emplace_back("PROGRAM");
+        const auto namesakes = std::count_if(a_.kernels.begin(), a_.kernels.end(), [&](const KernelUse& k) {
+            return short_kernel_name(k.full_name) == short_kernel_name(top.full_name);
+        });
         add("kernel", ns,
-            fmt::format("{} runs for {}: {}. {}", shown(top.name), part_of_whole(ns, a_.span_ns),
-                        top.count == 1 ? std::string("one launch")
-                                       : fmt::format("{}, {} each", counted(top.count, "launch"),
-                                                     time_of(top.median_ns)),
-                        top.full_name == kGraphAsAWhole
-                            ? "Record it with --cuda-graph-trace=node, which says what its kernels do."
-                        : top.median_ns < kWorthALook_ns ? "Give a launch more work before you profile it."
-                                                         : "See why: " + shell_line(ncu)));
+            fmt::format(
+                "{} runs for {}: {}. {}", shown(top.name), part_of_whole(ns, a_.span_ns),
+                top.count == 1
+                    ? std::string("one launch")
+                    : fmt::format("{}, {} each", counted(top.count, "launch"), time_of(top.median_ns)),
+                top.full_name == kGraphAsAWhole
+                    ? "Record it with --cuda-graph-trace=node, which says what its kernels do."
+                : top.median_ns < kWorthALook_ns
+                    ? "Give a launch more work before you profile it."
+                    : fmt::format(
+                          "See why{}: {}",
+                          namesakes == 1 ? "" : fmt::format(" ({} kernels have that name)", namesakes),
+                          shell_line(ncu))));
     }
 
     const Trace& whole_;
@@ -498,8 +522,8 @@ std::vector<FirstStep> first_steps(const Trace& trace, const Analysis& analysis,
 
 const std::vector<std::string>& first_step_rules() {
     static const std::vector<std::string> rules{
-        "failed_calls",    "launch_bound", "waits",    "gpu_gaps", "idle",  "no_overlap",
-        "streams_in_turn", "round_trips",  "pageable", "bus",      "kernel"};
+        "failed_calls",    "idle",        "launch_bound", "waits", "gpu_gaps", "no_overlap",
+        "streams_in_turn", "round_trips", "pageable",     "bus",   "kernel"};
     return rules;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -213,14 +214,17 @@ class Waits {
 class Outermost {
   public:
     bool operator()(const ApiCall& call) {
-        int64_t& until_ns = until_ns_.try_emplace(call.thread, INT64_MIN).first->second;
-        if (call.start_ns < until_ns) return false;
-        until_ns = call.end_ns;
+        const std::pair key{call.process, call.thread};
+        if (last_ == until_ns_.end() || last_->first != key)
+            last_ = until_ns_.try_emplace(key, INT64_MIN).first;
+        if (call.start_ns < last_->second) return false;
+        last_->second = call.end_ns;
         return true;
     }
 
   private:
-    std::unordered_map<int64_t, int64_t> until_ns_;  // by thread
+    std::map<std::pair<int64_t, int64_t>, int64_t> until_ns_;  // by process and thread
+    std::map<std::pair<int64_t, int64_t>, int64_t>::iterator last_ = until_ns_.end();
 };
 
 /// Processes that use the GPU.

@@ -308,6 +308,8 @@ class Namesakes {
                                : is_kept(token.place) ? text_at(token.place, name, style)
                                                       : "";
             if (kept.empty()) continue;
+            if (i == 1 && has_bracket(item.tokens[0], '(') && !token.spaced)
+                kept.insert(0, Abbreviation::of(item.tokens[0]));  // (bool)1
             if (follows && style.with_outer && !follows_kept) kept.insert(0, item.tokens[i - 1].text);
             if (!all.empty() && !follows_kept)
                 all += end + 1 == i && item.tokens[end].text == "::" ? "::" : "…";

@@ -222,11 +222,13 @@ void print_idle_by_call(const Analysis& a) {
     if (a.gpu_idle_ns == 0) return;
     Table table = table_of(
         {"while the GPU is idle, the host is in", "calls", "idle time", "of the idle time", "longest"}, 1);
+    constexpr int64_t kNoticeablePart = 100;
     for (const HostTime& call : shown(a.idle_by_call))
-        table.add({shorten(printable(call.name), 48), std::to_string(call.count), time_text(call.ns),
-                   percent(call.ns, a.gpu_idle_ns), time_text(call.longest_ns)});
+        if (call.ns * kNoticeablePart >= a.gpu_idle_ns)
+            table.add({shorten(printable(call.name), 48), std::to_string(call.count), time_text(call.ns),
+                       percent(call.ns, a.gpu_idle_ns), time_text(call.longest_ns)});
     table.add({"no CUDA call", "", time_text(a.idle_no_call_ns), percent(a.idle_no_call_ns, a.gpu_idle_ns)});
-    print_table(table, a.idle_by_call.size());
+    fmt::print("{}\n", table.text());
 }
 
 void print_api(const Analysis& a) {
@@ -358,10 +360,12 @@ void add_analyze(Session& session) {
     const auto options = std::make_shared<Options>();
     Subcommand command(
         session, "analyze", "where the time goes in a report of your own",
-        "Idle time is sorted by the call that launched the work at its end: it began in the gap, so the "
-        "host was late; it began before, and the gap is under 30 µs, as the GPU needs from one "
-        "piece of work to the next; or neither. A device-to-device copy reads and writes, and "
-        "its bytes are counted once. Memsets are no copies.\n"
+        "Up to three sentences say what to do first: docs/analyze.md has their rules. Idle time is sorted by "
+        "the "
+        "call that launched the work at its end: it began in the gap, so the host was late; it began before, "
+        "and "
+        "the gap is under 30 µs, as the GPU needs from one piece of work to the next; or neither. A "
+        "device-to-device copy reads and writes, and its bytes are counted once. Memsets are no copies.\n"
         "Of several GPUs it is about the one with the most kernel time. Counters of ncu and "
         "reports of compute-sanitizer, which evidence of the course may hold, are of the "
         "whole run and shown without --range. CPU samples, OS calls and threads are of all threads while the "

@@ -73,6 +73,10 @@ TEST_CASE("kernel names: what is short already stays so, and only what tells ker
                                  "mul(int)"}) == Names{"add<float>", "add<double>", "add", "mul"});
     CHECK(distinct_kernel_names({"layer(const unsigned int *, int)", "layer(float *, int)"}) ==
           Names{"layer(const unsigned int *, …)", "layer(float *, …)"});
+    CHECK(distinct_kernel_names({"void sort<(bool)1, (ns::Order)0, float>(T3 *)",
+                                 "void sort<(bool)0, (ns::Order)0, int>(T3 *)",
+                                 "void sort<(bool)0, (ns::Order)1, int>(T3 *)"}) ==
+          Names{"sort<…, (Order)0, float>", "sort<…, (Order)0, int>", "sort<…, (Order)1, int>"});
     CHECK(distinct_kernel_names({"void a::add(int)", "void b::add(int)"}) ==
           Names{"void a::add(int)", "void b::add(int)"});
     CHECK(distinct_kernel_names({stream_kernel("add()"), stream_kernel("mul()"), stream_kernel("triad()"),
