@@ -130,8 +130,10 @@ class Writer {
     }
 
     void put_event(const Kernel& k, Track track) {
-        put_box("kernel", trace_.name_of(k.name), k, {{"stream", k.stream}, {"correlation", k.correlation}},
-                track);
+        Json args{{"stream", k.stream}, {"correlation", k.correlation}};
+        const std::string& full = trace_.full_name_of(k.name);
+        if (full.find('<') != std::string::npos) args["full_name"] = full;  // the arguments of a template
+        put_box("kernel", trace_.name_of(k.name), k, std::move(args), track);
         put_arrow(k, track);
     }
     void put_event(const Copy& c, Track track) {

@@ -136,7 +136,7 @@ CREATE TEMP VIEW all_kernels AS
 SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS device, contextId AS context,
        CASE WHEN correlationId = 0 AND graphNodeId IS NOT NULL THEN launched_by(globalPid, start)
             ELSE correlationId END AS correlation,
-       globalPid AS process, shortName AS name_id,
+       globalPid AS process, COALESCE(demangledName, shortName) AS full_name_id,
        (SELECT value FROM StringIds s WHERE s.id = t.shortName) AS name,
        (SELECT value FROM StringIds s WHERE s.id = t.demangledName) AS full_name,
        gridX AS grid_x, gridY AS grid_y, gridZ AS grid_z, blockX AS block_x, blockY AS block_y,

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "evidence/database.h"
+#include "evidence/kernel_names.h"
 #include "evidence/launches.h"
 
 namespace lab {
@@ -20,9 +21,10 @@ namespace {
 /// may stand for one name: cudaMemcpy_v3020 and cudaMemcpy_ptds_v7000 do.
 class Names {
   public:
-    /// `text_of_id` asks for the text of the id ?1.
-    Names(std::vector<std::string>& names, const Database& database, const char* text_of_id)
-        : names_(names), text_(database.prepare(text_of_id)) {
+    /// `text_of_id` asks for the text of the id ?1. `is_whole`: also of one that is long.
+    Names(std::vector<std::string>& names, const Database& database, const char* text_of_id,
+          bool is_whole = false)
+        : names_(names), text_(database.prepare(text_of_id)), is_whole_(is_whole) {
         for (const std::string& name : names_) index_of_name_.try_emplace(name, index_of_name_.size());
     }
 
@@ -30,7 +32,7 @@ class Names {
         const auto [at, is_new] = index_of_id_.try_emplace(id, 0);
         if (is_new) {
             text_.reset();
-            at->second = index_of(text_.bind(1, id).next() ? text_.name(0) : "");
+            at->second = index_of(!text_.bind(1, id).next() ? "" : is_whole_ ? text_.text(0) : text_.name(0));
         }
         return at->second;
     }
@@ -44,6 +46,7 @@ class Names {
   private:
     std::vector<std::string>& names_;
     Statement text_;
+    bool is_whole_;
     std::unordered_map<int64_t, int64_t> index_of_id_;
     std::unordered_map<std::string, int64_t> index_of_name_;
 };
@@ -77,9 +80,9 @@ void check_and_sort(std::vector<Record>& records, const Database& database, cons
 }
 
 void read_kernels(const Database& database, Trace& trace) {
-    Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1");
+    Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1", true);
     Statement row = database.prepare(
-        "SELECT start, end, stream, device, correlation, process, name_id, graph_node IS NOT NULL, "
+        "SELECT start, end, stream, device, correlation, process, full_name_id, graph_node IS NOT NULL, "
         "grid_x, grid_y, grid_z, block_x, block_y, block_z FROM all_kernels");
     std::map<LaunchSize, int64_t> sizes;
     const auto index_of = [&](const LaunchSize& size) -> int64_t {
@@ -101,8 +104,7 @@ void read_kernels(const Database& database, Trace& trace) {
         database.prepare("SELECT start, end, stream, device, correlation, process FROM all_graph_runs");
     while (run.next())
         trace.kernels.push_back({run.integer(0), run.integer(1), run.integer(2), run.integer(3),
-                                 run.integer(4), run.integer(5), -1,
-                                 names.index_of("CUDA graph as a whole")});
+                                 run.integer(4), run.integer(5), -1, names.index_of(kGraphAsAWhole)});
     check_and_sort(trace.kernels, database, "kernel");
 }
 
@@ -240,6 +242,7 @@ Trace read_trace(const Database& database) {
     read_metrics(database, trace);
     check_gpus(database, trace);
     link_to_calls(trace);
+    shorten_kernel_names(trace);
     if (database.has_table("TARGET_INFO_GPU")) {
         Statement row = database.prepare("SELECT id, name FROM main.TARGET_INFO_GPU");
         while (row.next()) trace.gpus.push_back({row.integer(0), row.name(1)});

@@ -11,6 +11,7 @@
 #include "draw/timeline.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
+#include "evidence/first_steps.h"
 #include "evidence/schema.h"
 #include "fuzz/targets.h"
 #include "tools/evidence_writer.h"
@@ -19,7 +20,8 @@ namespace lab::fuzz {
 
 namespace {
 
-void check(const Analysis& a) {
+void check(const Trace& trace, const std::optional<std::string>& range) {
+    const Analysis a = analyse(trace, range);
     if (a.gpu_busy_ns + a.gpu_idle_ns != a.span_ns) broken_promise("busy and idle do not add up to the span");
     if (a.compute_ns + a.copy_only_ns != a.gpu_busy_ns)
         broken_promise("compute and copies do not add up to busy");
@@ -27,6 +29,9 @@ void check(const Analysis& a) {
         broken_promise("a part is larger than its whole");
     if (!a.range && a.idle.host_wait_ns + a.idle.kernel_wait_ns + a.idle.other_ns != a.gpu_idle_ns)
         broken_promise("the causes do not add up to the idle time");
+    if (a.idle_no_call_ns < 0 || a.idle_no_call_ns > a.gpu_idle_ns)
+        broken_promise("the host is in no call for longer than the GPU is idle");
+    if (first_steps(trace, a, "file").size() > 3) broken_promise("more than three first steps");
 }
 
 /// All that `lab timeline` draws of a trace.
@@ -61,11 +66,11 @@ void ask(const fs::path& path, bool drawn) {
     const Database& database = evidence.database();
     (void)capture_problems(database);
     const Trace& trace = evidence.trace();
-    check(analyse(trace));
+    check(trace, std::nullopt);
     (void)range_use(trace, std::nullopt);
     if (drawn) draw(trace, std::nullopt);
     if (!trace.ranges.empty()) {
-        check(analyse(trace, trace.ranges.front().name));
+        check(trace, trace.ranges.front().name);
         (void)range_use(trace, trace.ranges.back().name);
         if (drawn) draw(trace, trace.ranges.back().name);
     }

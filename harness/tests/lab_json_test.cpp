@@ -124,10 +124,14 @@ TEST_CASE("analyze --json of a small export, to the nanosecond") {
           Json::parse(R"([{"stream": 7, "kernels": 1, "kernel_ns": 100, "copies": 1, "copy_ns": 200},
                           {"stream": 8, "kernels": 2, "kernel_ns": 250, "copies": 0, "copy_ns": 0}])"));
     REQUIRE(a.at("kernels").size() == 2);
-    CHECK(a.at("kernels")[0] == Json::parse(R"({"name": "add", "count": 2, "total_ns": 200, "min_ns": 100,
+    CHECK(
+        a.at("kernels")[0] ==
+        Json::parse(
+            R"json({"name": "add", "full_name": "void add(int *)", "count": 2, "total_ns": 200, "min_ns": 100,
                                                 "median_ns": 100, "max_ns": 100, "launch_sizes": [
         {"grid": [2, 1, 1], "block": [256, 1, 1], "count": 2, "total_ns": 200, "min_ns": 100,
-         "median_ns": 100, "max_ns": 100}]})"));
+         "median_ns": 100, "max_ns": 100}]
+})json"));
     CHECK(a.at("kernels")[1].at("name") == "mul");
     CHECK(a.at("copies") == Json::parse(R"([{"direction": "host to device", "from": "pinned", "to": "device",
                                              "count": 1, "bytes": 1000, "ns": 200}])"));
@@ -175,7 +179,8 @@ TEST_CASE("a name that would steer the terminal reaches JSON whole and the termi
     const Outcome json = run_lab({"analyze", path.string(), "--json"});
     CHECK_FALSE(steers(json.out));
     const Json kernels = json_of(json).at("kernels");
-    CHECK((kernels[0].at("name") == name || kernels[1].at("name") == name));
+    const std::string full = "void " + name + "(int *)";
+    CHECK((kernels[0].at("full_name") == full || kernels[1].at("full_name") == full));
     for (const Names& words : {Names{"analyze", path.string()}, Names{"timeline", path.string()},
                                Names{"analyze", path.string(), "--range", "none"}}) {
         const Outcome shown = run_lab(words);
