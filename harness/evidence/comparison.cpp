@@ -115,7 +115,7 @@ class KernelMatcher {
         for (KernelChange& change : changes_) {
             const auto [a, b] = change.rows;
             change.name = name_of(a ? *a : *b);
-            if (change.in_both() && a->full_name != b->full_name) change.name += " → " + name_of(*b);
+            if (change.in_both() && a->full_name != b->full_name) change.new_name = name_of(*b);
         }
     }
 

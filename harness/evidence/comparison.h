@@ -41,7 +41,8 @@ enum class KernelMatch { none, full_name, short_name, short_name_and_size };
 
 /// One kernel. If its full names differ, it was changed: another template argument, another parameter.
 struct KernelChange : Change<KernelUse> {
-    std::string name;  ///< as it is shown: "add", or "sum<256> → sum<512>"; no other row has it
+    /// As they are shown, which is distinct among all kernels of both. The second is of B where it differs.
+    std::string name, new_name;
     KernelMatch match = KernelMatch::none;
 };
 

@@ -52,7 +52,7 @@ Provenance circumstances_of(const Evidence& evidence, const std::string& gpu) {
         for (Statement row = database.prepare(
                  "SELECT value FROM main.META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_VERSION'");
              row.next();)
-            made["nsys"] = row.text(0);
+            made["nsys of the export"] = row.text(0);
     for (const auto& [key, name] :
          {std::pair{"driver", "driver"}, {"cuda", "CUDA"}, {"nsys", "nsys"}, {"program", "program"}}) {
         const std::string value = value_of(evidence.provenance(), key);
@@ -126,7 +126,8 @@ std::string more_or_less(int64_t ns) {
     return fmt::format("{} {}", in_time(std::abs(ns)), ns < 0 ? "less" : "more");
 }
 
-void print_reports_compared(const Reports& reports, const std::optional<std::string>& range) {
+void print_reports_compared(const Reports& reports, const Comparison& comparison,
+                            const std::optional<std::string>& range) {
     for (std::size_t side : {0, 1}) {
         const ComparedReport& report = reports[side];
         const Analysis& a = report.numbers.analysis;
@@ -149,6 +150,8 @@ void print_reports_compared(const Reports& reports, const std::optional<std::str
         const std::string line = fmt::format("{}: A has {}, B has {}", name, value(0), value(1));
         fmt::print("{}\n", paragraph(name == "program" || name == "options" ? line : yellow(line)));
     }
+    if (comparison.has_no_common_kernel())
+        fmt::print("{}\n", paragraph(yellow("no kernel is in both: are these recordings of one program?")));
     if (reports[0].ranges_named != reports[1].ranges_named)
         fmt::print("{}\n", paragraph(yellow(fmt::format(
                                "A has {} of these ranges and B has {}: times are sums over all of them",
@@ -272,10 +275,17 @@ const char* words_for(KernelMatch match) {
     return "";
 }
 
+/// "sum<256> → sum<512>" if it has another full name in B
+std::string name_in_table(const KernelChange& k) {
+    constexpr std::size_t kWidth = 48;
+    const std::string name = shorten_middle(printable(k.name), kWidth);
+    return k.new_name.empty() ? name : name + " → " + shorten_middle(printable(k.new_name), kWidth);
+}
+
 void print_kernels_compared(const Comparison& comparison) {
     print_changes({"kernel", "launches: A", "B", "total: A", "B", "B - A", "median: A", "B"}, 1,
                   comparison.kernels, [](const KernelChange& k) -> std::vector<std::string> {
-                      return {shorten_middle(printable(k.name), 64),
+                      return {name_in_table(k),
                               cell(k, 0, &KernelUse::count, as_number),
                               cell(k, 1, &KernelUse::count, as_number),
                               cell(k, 0, &KernelUse::total_ns, in_time),
@@ -287,8 +297,6 @@ void print_kernels_compared(const Comparison& comparison) {
                                   ? where_it_is(k)
                                   : fmt::format("by {}", words_for(k.match))};
                   });
-    if (comparison.has_no_common_kernel())
-        fmt::print("{}\n\n", paragraph(yellow("no kernel is in both: these may be two programs")));
     std::size_t changed = 0;
     for (const KernelChange& k : comparison.kernels)
         changed += k.match == KernelMatch::short_name || k.match == KernelMatch::short_name_and_size;
@@ -309,14 +317,19 @@ void print_kernels_compared(const Comparison& comparison) {
                              join(names, ", ")))));
 }
 
+/// "H2D, pinned to device"
+std::string words_for(const CopyUse& copies) {
+    constexpr const char* kDirections[]{"H2D", "D2H", "D2D", "H2H", "memset", "other"};
+    const char* const direction = kDirections[static_cast<std::size_t>(copies.direction)];
+    if (copies.from.empty()) return fmt::format("{}, {}", direction, printable(copies.to));
+    return fmt::format("{}, {} to {}", direction, printable(copies.from), printable(copies.to));
+}
+
 void print_lists_compared(const Comparison& comparison) {
-    print_changes({"copies", "from", "to", "count: A", "B", "data: A", "B", "time: A", "B", "B - A"}, 3,
-                  comparison.copies, [](const Change<CopyUse>& c) -> std::vector<std::string> {
-                      const CopyUse& use = c.any();
+    print_changes({"copies", "count: A", "B", "data: A", "B", "time: A", "B", "B - A"}, 1, comparison.copies,
+                  [](const Change<CopyUse>& c) -> std::vector<std::string> {
                       const auto as_bytes = [](int64_t n) { return format_bytes(static_cast<double>(n)); };
-                      return {to_string(use.direction),
-                              use.from,
-                              use.to,
+                      return {words_for(c.any()),
                               cell(c, 0, &CopyUse::count, as_number),
                               cell(c, 1, &CopyUse::count, as_number),
                               cell(c, 0, &CopyUse::bytes, as_bytes),
@@ -325,7 +338,7 @@ void print_lists_compared(const Comparison& comparison) {
                               cell(c, 1, &CopyUse::ns, in_time),
                               change_in_time(c.difference(&CopyUse::ns))};
                   });
-    print_changes({"NVTX range", "count: A", "B", "on the GPU: A", "B", "B - A", "on the host: B - A"}, 1,
+    print_changes({"NVTX range", "count: A", "B", "GPU: A", "B", "B - A", "host: B - A"}, 1,
                   comparison.ranges, [](const Change<RangeUse>& r) -> std::vector<std::string> {
                       const RangeUse& use = r.any();
                       const std::string domain = use.domain.empty() ? "" : use.domain + ": ";
@@ -479,15 +492,17 @@ int compare_reports(const std::string& a, const std::string& b, const std::strin
         print_json(comparison_json(reports, comparison, range));
         return kFine;
     }
-    print_reports_compared(reports, range);
+    print_reports_compared(reports, comparison, range);
     print_summary(reports);
     print_breakdown_compared(reports);
     print_kernels_compared(comparison);
     print_lists_compared(comparison);
-    fmt::print("{}\n",
-               paragraph("One recording of each has no error bar: the next one may differ by as much. "
-                         "Whether program B is slower than A, with an interval: "
-                         "`./lab gate PROGRAM_A PROGRAM_B -- ARGUMENTS`"));
+    fmt::print(
+        "{}\n",
+        paragraph(
+            "One recording of each has no error bar: how much of a difference is noise, it does not say. "
+            "To measure whether B is slower, in many runs and with an interval: "
+            "./lab gate PROGRAM_A PROGRAM_B -- ARGUMENTS"));
     return kFine;
 }
 
