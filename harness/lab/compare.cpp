@@ -40,7 +40,7 @@ struct ComparedReport {
 /// The two that are compared.
 using Reports = std::array<ComparedReport, 2>;
 
-const char* letter(std::size_t side) {
+const char* side_name(std::size_t side) {
     return side == 0 ? "A" : "B";
 }
 
@@ -69,7 +69,7 @@ ComparedReport read_report(std::size_t side, const std::string& file,
     const ReportFile report = open_report(file, announce_to_terminal, true);
     const Trace& trace = report.evidence.trace();
     if (range && !has_range(trace, *range))
-        throw Error(fmt::format("{}, {}: {}", letter(side), file, no_such_range(trace, *range)));
+        throw Error(fmt::format("{}, {}: {}", side_name(side), file, no_such_range(trace, *range)));
     ComparedReport read;
     read.file = file, read.label = report.label;
     read.problems = capture_problems(report.evidence.database());
@@ -131,7 +131,7 @@ void print_reports_compared(const Reports& reports, const Comparison& comparison
     for (std::size_t side : {0, 1}) {
         const ComparedReport& report = reports[side];
         const Analysis& a = report.numbers.analysis;
-        fmt::print("{}  {}{}\n", letter(side), bold(printable(report.file)),
+        fmt::print("{}  {}{}\n", side_name(side), bold(printable(report.file)),
                    range ? fmt::format(", range '{}'", printable(*range)) : "");
         const std::string source = report.label.empty() ? printable(report.gpu) : report.label;
         if (!source.empty()) fmt::print("   {}\n", paragraph(source, 3));
@@ -257,7 +257,7 @@ void print_changes(std::vector<std::string> header, std::size_t texts, const std
     }
     fmt::print("{}", table.text());
     if (rows.size() > kComparedRows)
-        fmt::print("  ... and {} more, which changed less; --json shows all\n", rows.size() - kComparedRows);
+        fmt::print("  ... and {} more; --json shows all\n", rows.size() - kComparedRows);
     fmt::print("\n");
 }
 

@@ -187,7 +187,7 @@ TEST_CASE(
     REQUIRE(pairs.size() >= 5);
     for (const auto& [chapter, files] : pairs) {
         for (const std::string& range : std::set<std::string>{"", chapter.pair.range.value_or("")}) {
-            CAPTURE(files[0], range);
+            INFO(files[0], range);
             Words options{"--json"};
             if (!range.empty()) options.insert(options.end(), {"--range", range});
             const auto printed = [&](Words words) {
