@@ -1,6 +1,7 @@
 #include "evidence/comparison.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
@@ -86,8 +87,8 @@ class KernelMatcher {
         if (a.empty() || b.empty()) return;
         if (both[0].size() == 1 && both[1].size() == 1) return match(*a[0], *b[0], KernelMatch::short_name);
         std::map<std::set<LaunchSize>, std::array<Uses, 2>> of_sizes;
-        for (const KernelUse* kernel : a) of_sizes[sizes_of(*kernel)][0].push_back(kernel);
-        for (const KernelUse* kernel : b) of_sizes[sizes_of(*kernel)][1].push_back(kernel);
+        for (const KernelUse* kernel : a) of_sizes[launch_sizes(*kernel)][0].push_back(kernel);
+        for (const KernelUse* kernel : b) of_sizes[launch_sizes(*kernel)][1].push_back(kernel);
         std::size_t matches = 0;
         for (const auto& [sizes, of] : of_sizes) {
             if (sizes.empty() || of[0].size() != 1 || of[1].size() != 1) continue;
@@ -95,12 +96,6 @@ class KernelMatcher {
             ++matches;
         }
         if (matches < std::min(a.size(), b.size())) ambiguous_.push_back(short_name);
-    }
-
-    static std::set<LaunchSize> sizes_of(const KernelUse& kernel) {
-        std::set<LaunchSize> sizes;
-        for (const LaunchUse& launch : kernel.sizes) sizes.insert(launch.size);
-        return sizes;
     }
 
     /// A name may tell kernels apart in one recording, and not in two.
@@ -127,6 +122,12 @@ class KernelMatcher {
 };
 
 }  // namespace
+
+std::set<LaunchSize> launch_sizes(const KernelUse& kernel) {
+    std::set<LaunchSize> sizes;
+    for (const LaunchUse& launch : kernel.sizes) sizes.insert(launch.size);
+    return sizes;
+}
 
 bool Comparison::has_no_common_kernel() const {
     const auto in = [&](std::size_t side) {

@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +45,9 @@ struct KernelChange : Change<KernelUse> {
     std::string name, new_name;
     KernelMatch match = KernelMatch::none;
 };
+
+/// The sizes that it was launched with, as far as they are known.
+[[nodiscard]] std::set<LaunchSize> launch_sizes(const KernelUse& kernel);
 
 /// Each list by the size of the change, falling: of total time; of a range, of its time on the GPU or on the
 /// host, where that changed more.

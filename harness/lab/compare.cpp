@@ -239,14 +239,14 @@ std::string as_number(int64_t number) {
     return std::to_string(number);
 }
 
-/// Adds the rows that are shown to a table, which begins with so many columns of text, and prints it.
+/// Prints the first rows as a table: a name, numbers, and what is special, which is where the row is if
+/// `cells_of` does not say.
 template <class Row, class Cells>
-void print_changes(std::vector<std::string> header, std::size_t texts, const std::vector<Row>& rows,
-                   const Cells& cells_of) {
+void print_changes(std::vector<std::string> header, const std::vector<Row>& rows, const Cells& cells_of) {
     if (rows.empty()) return;
     std::vector<Align> align(header.size(), Align::right);
-    std::fill_n(align.begin(), texts, Align::left);
-    header.emplace_back();  // says what is special
+    align.front() = Align::left;
+    header.emplace_back();
     align.push_back(Align::left);
     const std::size_t columns = header.size();
     Table table(std::move(header), std::move(align));
@@ -282,8 +282,17 @@ std::string name_in_table(const KernelChange& k) {
     return k.new_name.empty() ? name : name + " → " + shorten_middle(printable(k.new_name), kWidth);
 }
 
+/// "only in A", "by short name, other launch sizes", or ""
+std::string special_of(const KernelChange& k) {
+    if (!k.in_both()) return where_it_is(k);
+    std::vector<std::string> parts;
+    if (k.match != KernelMatch::full_name) parts.push_back(fmt::format("by {}", words_for(k.match)));
+    if (launch_sizes(*k.rows[0]) != launch_sizes(*k.rows[1])) parts.emplace_back("other launch sizes");
+    return join(parts, ", ");
+}
+
 void print_kernels_compared(const Comparison& comparison) {
-    print_changes({"kernel", "launches: A", "B", "total: A", "B", "B - A", "median: A", "B"}, 1,
+    print_changes({"kernel", "launches: A", "B", "total: A", "B", "B - A", "median: A", "B"},
                   comparison.kernels, [](const KernelChange& k) -> std::vector<std::string> {
                       return {name_in_table(k),
                               cell(k, 0, &KernelUse::count, as_number),
@@ -293,9 +302,7 @@ void print_kernels_compared(const Comparison& comparison) {
                               change_in_time(k.difference(&KernelUse::total_ns)),
                               cell(k, 0, &KernelUse::median_ns, in_time),
                               cell(k, 1, &KernelUse::median_ns, in_time),
-                              !k.in_both() || k.match == KernelMatch::full_name
-                                  ? where_it_is(k)
-                                  : fmt::format("by {}", words_for(k.match))};
+                              special_of(k)};
                   });
     std::size_t changed = 0;
     for (const KernelChange& k : comparison.kernels)
@@ -325,8 +332,8 @@ std::string words_for(const CopyUse& copies) {
     return fmt::format("{}, {} to {}", direction, printable(copies.from), printable(copies.to));
 }
 
-void print_lists_compared(const Comparison& comparison) {
-    print_changes({"copies", "count: A", "B", "data: A", "B", "time: A", "B", "B - A"}, 1, comparison.copies,
+void print_copies_compared(const Comparison& comparison) {
+    print_changes({"copies", "count: A", "B", "data: A", "B", "time: A", "B", "B - A"}, comparison.copies,
                   [](const Change<CopyUse>& c) -> std::vector<std::string> {
                       const auto as_bytes = [](int64_t n) { return format_bytes(static_cast<double>(n)); };
                       return {words_for(c.any()),
@@ -338,8 +345,11 @@ void print_lists_compared(const Comparison& comparison) {
                               cell(c, 1, &CopyUse::ns, in_time),
                               change_in_time(c.difference(&CopyUse::ns))};
                   });
-    print_changes({"NVTX range", "count: A", "B", "GPU: A", "B", "B - A", "host: B - A"}, 1,
-                  comparison.ranges, [](const Change<RangeUse>& r) -> std::vector<std::string> {
+}
+
+void print_ranges_compared(const Comparison& comparison) {
+    print_changes({"NVTX range", "count: A", "B", "GPU: A", "B", "B - A", "host: B - A"}, comparison.ranges,
+                  [](const Change<RangeUse>& r) -> std::vector<std::string> {
                       const RangeUse& use = r.any();
                       const std::string domain = use.domain.empty() ? "" : use.domain + ": ";
                       return {shorten(printable(domain + use.name), 48),
@@ -350,8 +360,11 @@ void print_lists_compared(const Comparison& comparison) {
                               change_in_time(r.difference(&RangeUse::gpu_ns)),
                               change_in_time(r.difference(&RangeUse::host_ns))};
                   });
+}
+
+void print_calls_compared(const Comparison& comparison) {
     print_changes(
-        {"CUDA call", "calls: A", "B", "total: A", "B", "B - A"}, 1, comparison.api,
+        {"CUDA call", "calls: A", "B", "total: A", "B", "B - A"}, comparison.api,
         [](const Change<ApiUse>& u) -> std::vector<std::string> {
             return {shorten(printable(u.any().name), 48),   cell(u, 0, &ApiUse::count, as_number),
                     cell(u, 1, &ApiUse::count, as_number),  cell(u, 0, &ApiUse::total_ns, in_time),
@@ -496,7 +509,9 @@ int compare_reports(const std::string& a, const std::string& b, const std::strin
     print_summary(reports);
     print_breakdown_compared(reports);
     print_kernels_compared(comparison);
-    print_lists_compared(comparison);
+    print_copies_compared(comparison);
+    print_ranges_compared(comparison);
+    print_calls_compared(comparison);
     fmt::print(
         "{}\n",
         paragraph(

@@ -333,6 +333,14 @@ TEST_CASE("compare: reports without GPU work, and two that are the same, have wo
     CHECK_FALSE(has(one_empty.out, "nan"));
     CHECK_FALSE(has(one_empty.out, "inf"));
     fs::copy_file(two.b, two.a, fs::copy_options::overwrite_existing);
-    CHECK(has(two.compare().out, "The GPU work spans 2 ms in both."));
+    const Outcome same = two.compare();
+    CHECK(has(same.out, "The GPU work spans 2 ms in both."));
+    CHECK_FALSE(has(same.out, "other launch sizes"));
+    fs::remove(two.b);
+    {
+        Made b(two.b);
+        b.launch(0, {.start = 1, .end = 2'000'001, .correlation = 1, .grid_x = 3});
+    }
+    CHECK(has(two.compare().out, "other launch sizes"));
     CHECK(run_lab({"compare", two.a.string(), two.a.string()}).exit_code == 2);
 }

@@ -219,7 +219,7 @@ compare() {
     expect 2 compare "$recorded/buggy.sqlite" ch04_sanitizer/evidence/h200/none.sqlite
     says 'there is no file'
     expect 0 compare harness/tests/samples/nsys_2025.3_buggy.sqlite "$recorded/buggy.sqlite"
-    prints_no ' has '
+    prints_no ': A has '
 }
 
 timeline() {
