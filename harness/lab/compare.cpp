@@ -45,7 +45,8 @@ const char* side_name(std::size_t side) {
 }
 
 /// What can be told of the circumstances of a recording.
-Provenance circumstances_of(const Evidence& evidence, const std::string& gpu) {
+Provenance circumstances_of(const ReportFile& report, const std::string& gpu) {
+    const Evidence& evidence = report.evidence;
     const Database& database = evidence.database();
     Provenance made{{"format", "an export of nsys"}, {"GPU", gpu}};
     if (database.has_table("META_DATA_EXPORT"))
@@ -77,7 +78,7 @@ ComparedReport read_report(std::size_t side, const std::string& file,
     for (const Range& r : trace.ranges) read.ranges_named += range && r.name == *range;
     for (const Gpu& gpu : trace.gpus)
         if (gpu.device == read.numbers.analysis.device) read.gpu = gpu.name;
-    read.made = circumstances_of(report.evidence, read.gpu);
+    read.made = circumstances_of(report, read.gpu);
     return read;
 }
 
