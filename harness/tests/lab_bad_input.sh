@@ -15,6 +15,8 @@ bad_reports() {
             says "$1"
             check 'it is no mistake of lab' lacks "$err" 'mistake in lab'
         done
+        expect 2 compare "$sample" "$bad"
+        says "$1"
     }
     # Names of the same length keep the database whole, if none lies across two of its pages.
     altered() { sed "$1" "$sample" >"$bad"; }
@@ -35,6 +37,8 @@ bad_reports() {
         expect 0 "$verb" "$bad"
         check 'lets no escape code through' lacks "$out$err" "$escape"
     done
+    expect 0 compare "$sample" "$bad"
+    check 'lets no escape code through' lacks "$out$err" "$escape"
 }
 
 # A mistake in a case's files is an error with the file, the line and what is wrong.

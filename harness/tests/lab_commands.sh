@@ -203,6 +203,25 @@ analyze() {
     says 'nsys export --type sqlite'
 }
 
+compare() {
+    topic='compare'
+    local text
+    expect 0 compare "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --range normalise
+    for text in 'recorded · NVIDIA H200' 'program: A has ch05_streams/buggy.cu' 'add up to' single_thread_sum \
+        'H2D, pinned to device' './lab gate PROGRAM_A PROGRAM_B'; do prints "$text"; done
+    expect 2 compare "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --range normalize
+    says "'warm-up', 'normalise'"
+    expect 2 compare "$recorded/buggy.sqlite"
+    says 'B is required'
+    ln -s "$course/$recorded/buggy.sqlite" "$temporary/link.sqlite"
+    expect 2 compare "$recorded/buggy.sqlite" "$temporary/link.sqlite"
+    says 'are one file'
+    expect 2 compare "$recorded/buggy.sqlite" ch04_sanitizer/evidence/h200/none.sqlite
+    says 'there is no file'
+    expect 0 compare harness/tests/samples/nsys_2025.3_buggy.sqlite "$recorded/buggy.sqlite"
+    prints_no ': A has '
+}
+
 timeline() {
     topic='timeline'
     local name new=$temporary/new
@@ -268,4 +287,4 @@ docs() {
     says "no finding 'stream_used'; did you mean streams_used?"
 }
 
-run_parts help_and_usage names front_door first_build list_and_report run_recorded run_without_gpu colour analyze timeline docs
+run_parts help_and_usage names front_door first_build list_and_report run_recorded run_without_gpu colour analyze compare timeline docs
