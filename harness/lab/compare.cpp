@@ -46,7 +46,8 @@ const char* side_name(std::size_t side) {
 
 /// What can be told of the circumstances of a recording.
 Provenance circumstances_of(const ReportFile& report, const std::string& gpu) {
-    const Evidence& evidence = report.evidence;
+    if (report.kineto) return {{"format", "a trace of torch.profiler"}, {"GPU", gpu}};
+    const Evidence& evidence = *report.evidence;
     const Database& database = evidence.database();
     Provenance made{{"format", "an export of nsys"}, {"GPU", gpu}};
     if (database.has_table("META_DATA_EXPORT"))
@@ -68,12 +69,12 @@ Provenance circumstances_of(const ReportFile& report, const std::string& gpu) {
 ComparedReport read_report(std::size_t side, const std::string& file,
                            const std::optional<std::string>& range) {
     const ReportFile report = open_report(file, announce_to_terminal, true);
-    const Trace& trace = report.evidence.trace();
+    const Trace& trace = report.trace();
     if (range && !has_range(trace, *range))
         throw Error(fmt::format("{}, {}: {}", side_name(side), file, no_such_range(trace, *range)));
     ComparedReport read;
     read.file = file, read.label = report.label;
-    read.problems = capture_problems(report.evidence.database());
+    if (report.evidence) read.problems = capture_problems(report.evidence->database());
     read.numbers = {analyse(trace, range), range_use(trace, range)};
     for (const Range& r : trace.ranges) read.ranges_named += range && r.name == *range;
     for (const Gpu& gpu : trace.gpus)
