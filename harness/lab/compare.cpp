@@ -46,10 +46,10 @@ const char* side_name(std::size_t side) {
 
 /// What can be told of the circumstances of a recording.
 Provenance circumstances_of(const ReportFile& report, const std::string& gpu) {
-    if (report.kineto) return {{"format", "a trace of torch.profiler"}, {"GPU", gpu}};
+    if (report.kineto) return {{"format", "the JSON of torch.profiler"}, {"GPU", gpu}};
     const Evidence& evidence = *report.evidence;
     const Database& database = evidence.database();
-    Provenance made{{"GPU", gpu}};
+    Provenance made{{"format", "an export of nsys"}, {"GPU", gpu}};
     if (database.has_table("META_DATA_EXPORT"))
         for (Statement row = database.prepare(
                  "SELECT value FROM main.META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_VERSION'");
