@@ -181,7 +181,7 @@ void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns) {
                    time_text(r.host_ns), time_text(r.gpu_ns)});
     print_table(table, ranges.size());
 
-    Table runs = table_of({"of several", "on the host: least", "median", "most", "on the GPU: least",
+    Table runs = table_of({"runs of a range", "on the host: least", "median", "most", "on the GPU: least",
                            "median", "most", "the slowest began"},
                           1);
     std::size_t several = 0;
