@@ -194,6 +194,7 @@ class Rules {
 
     /// Work after work, each too short for what lies between.
     [[nodiscard]] std::optional<FirstStep> of_short_gaps() const {
+        if (whole_.api_calls.empty()) return std::nullopt;  // nothing says what the host did
         const auto& [after, during, launching] = a_.short_gaps;
         const int64_t most_ns = std::max({after.ns, during.ns, launching.ns});
         constexpr int64_t kMany = 20;
@@ -254,6 +255,7 @@ class Rules {
                 has(call.name, {"Launch", "Synchronize", "Memcpy", "Memset"})};
     }
     [[nodiscard]] Host host_in(const std::vector<HostTime>& calls, int64_t no_call_ns, int64_t of_ns) const {
+        if (whole_.api_calls.empty()) return {};
         constexpr int64_t kGoodPart = 3;
         Host host =
             !calls.empty() && calls[0].ns > no_call_ns
@@ -296,6 +298,8 @@ class Rules {
         if (host.ns > 0)
             text += fmt::format(" For {} of {} the host is {}. {}", time_of(host.ns),
                                 is_one ? "the gap" : "it", host.where, host.advice);
+        else if (whole_.api_calls.empty())
+            text += " Record CUDA's calls, too, to see what the host does meanwhile.";
         else if (!is_one)
             text += " No one call takes a third of it: the table says which the host is in.";
         if (is_one) text += " Look: " + look_at(gap);
