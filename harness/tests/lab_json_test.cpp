@@ -161,6 +161,29 @@ TEST_CASE("analyze --json of a trace of PyTorch has the members of one of nsys")
     CHECK((backward.at("span_ns") == 380'000 && backward.at("kernels").size() == 2));
 }
 
+TEST_CASE("analyze says what to do first, and lists launch sizes on request") {
+    const std::string buggy = "ch05_streams/evidence/h200/buggy.sqlite";
+    const Outcome first = run_lab({"analyze", buggy, "--range", "normalise"});
+    CHECK(first.out.find("\n1  All work is in one stream: kernels run for ") != std::string::npos);
+    const Json json = analyze(fs::path(buggy), {"--range", "normalise"});
+    REQUIRE(json.at("first_steps").size() == 1);
+    CHECK(json.at("first_steps")[0].at("rule") == "no_overlap");
+    CHECK(json.at("first_steps")[0].at("share") > 0.1);
+    CHECK(json.at("gaps").size() == 5);
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / "sizes.sqlite";
+    {
+        HandMadeExport made(path);
+        made.launch(0, {.start = 10, .end = 20, .correlation = 1, .grid_x = 33});
+        made.launch(30, {.start = 40, .end = 50, .correlation = 2, .grid_x = 77});
+    }
+    const std::string without = run_lab({"analyze", path.string()}).out;
+    const std::string with = run_lab({"analyze", path.string(), "--sizes"}).out;
+    CHECK(without.find("2 sizes") != std::string::npos);
+    CHECK(without.find(" 77 ") == std::string::npos);
+    CHECK(with.find(" 77 ") != std::string::npos);
+}
+
 TEST_CASE("a report with empty tables has numbers and no NaN") {
     const TemporaryFolder folder;
     const fs::path path = folder.path() / "idle.sqlite";
