@@ -1,17 +1,14 @@
 #include "evidence/trace.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <unordered_map>
 
-#include "core/error.h"
 #include "evidence/database.h"
 #include "evidence/kernel_names.h"
 #include "evidence/launches.h"
+#include "evidence/trace_checks.h"
 
 namespace lab {
 
@@ -58,27 +55,6 @@ Direction direction_from(const std::string& text) {
     return Direction::other;
 }
 
-[[noreturn]] void fail_as_damaged(const Database& database, const std::string& why) {
-    throw Error(fmt::format("{} is damaged: {}. Export the report again.", database.path().string(), why));
-}
-
-/// Refuses times that no capture has: those that run backwards, and those so far apart that sums over them
-/// could leave 64 bits.
-template <class Record>
-void check_and_sort(std::vector<Record>& records, const Database& database, const char* what) {
-    constexpr int64_t kFarthest_ns = int64_t{1} << 61;  // 73 years
-    double total_ns = 0;                                // in a double, which does not overflow
-    for (const Record& r : records) {
-        if (r.end_ns < r.start_ns) fail_as_damaged(database, fmt::format("a {} ends before it starts", what));
-        total_ns += static_cast<double>(r.end_ns) - static_cast<double>(r.start_ns);
-        if (r.start_ns < -kFarthest_ns || r.end_ns > kFarthest_ns || total_ns > kFarthest_ns)
-            fail_as_damaged(database, fmt::format("its {} records span more than 73 years", what));
-    }
-    const auto by_start = [](const Record& a, const Record& b) { return a.start_ns < b.start_ns; };
-    if (!std::is_sorted(records.begin(), records.end(), by_start))
-        std::stable_sort(records.begin(), records.end(), by_start);
-}
-
 void read_kernels(const Database& database, Trace& trace) {
     Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1", true);
     Statement row = database.prepare(
@@ -105,7 +81,6 @@ void read_kernels(const Database& database, Trace& trace) {
     while (run.next())
         trace.kernels.push_back({run.integer(0), run.integer(1), run.integer(2), run.integer(3),
                                  run.integer(4), run.integer(5), -1, names.index_of(kGraphAsAWhole)});
-    check_and_sort(trace.kernels, database, "kernel");
 }
 
 void read_copies(const Database& database, Trace& trace) {
@@ -120,13 +95,6 @@ SELECT start, end, stream, device, correlation, process, bytes, 'set', '', to_ki
                                 direction == "set" ? Direction::set : direction_from(direction), row.text(8),
                                 row.text(9)});
     }
-    check_and_sort(trace.copies, database, "copy");
-    double bytes = 0;
-    for (const Copy& copy : trace.copies) {
-        bytes += static_cast<double>(copy.bytes);
-        if (copy.bytes < 0 || bytes > 4e18)
-            fail_as_damaged(database, "its copies move fewer than 0 bytes or more than 4 exabytes");
-    }
 }
 
 void read_api_calls(const Database& database, Trace& trace) {
@@ -136,7 +104,6 @@ void read_api_calls(const Database& database, Trace& trace) {
     while (row.next())
         trace.api_calls.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
                                    row.integer(4), names.index_of(row.integer(5)), row.integer(6)});
-    check_and_sort(trace.api_calls, database, "CUDA call");
 }
 
 void read_ranges(const Database& database, Trace& trace) {
@@ -145,7 +112,6 @@ void read_ranges(const Database& database, Trace& trace) {
     while (row.next())
         trace.ranges.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
                                 row.integer(4) != 0, row.name(5), row.name(6), row.integer(7)});
-    check_and_sort(trace.ranges, database, "range");
 }
 
 void read_os_calls(const Database& database, Trace& trace) {
@@ -155,7 +121,6 @@ void read_os_calls(const Database& database, Trace& trace) {
     while (row.next())
         trace.os_calls.push_back(
             {row.integer(0), row.integer(1), row.integer(2), row.integer(3), names.index_of(row.integer(4))});
-    check_and_sort(trace.os_calls, database, "call of the OS");
 }
 
 /// The farthest time that a capture has, of records that are not added up.
@@ -183,7 +148,6 @@ void read_thread_states(const Database& database, Trace& trace) {
                                        : state == "ready" ? ThreadState::ready
                                                           : ThreadState::blocked});
     }
-    check_and_sort(trace.thread_states, database, "context switch");
     Statement name = database.prepare("SELECT thread, name FROM thread_names WHERE thread IS NOT NULL");
     while (name.next()) trace.thread_names[name.integer(0)] = name.name(1);
 }
@@ -205,14 +169,6 @@ void read_metrics(const Database& database, Trace& trace) {
                          [](auto& a, auto& b) { return a.time_ns < b.time_ns; });
         trace.metrics.push_back(std::move(metric));
     }
-}
-
-void check_gpus(const Database& database, const Trace& trace) {
-    constexpr std::size_t kMost = 256;  // a node has 16; some is counted for each GPU and each range
-    std::set<int64_t> devices;
-    for (const Kernel& kernel : trace.kernels) devices.insert(kernel.device);
-    for (const Copy& copy : trace.copies) devices.insert(copy.device);
-    if (devices.size() > kMost) fail_as_damaged(database, fmt::format("it has {} GPUs", devices.size()));
 }
 
 }  // namespace
@@ -240,7 +196,7 @@ Trace read_trace(const Database& database) {
     read_cpu_samples(database, trace);
     read_thread_states(database, trace);
     read_metrics(database, trace);
-    check_gpus(database, trace);
+    check_and_sort(trace, database.path(), "Export the report again.");
     link_to_calls(trace);
     shorten_kernel_names(trace);
     if (database.has_table("TARGET_INFO_GPU")) {

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -109,6 +110,9 @@ struct Gpu {
     std::string name;
 };
 
+/// What a trace was read from: an export of nsys, or the JSON of torch.profiler, whose tracer is Kineto.
+enum class SourceFormat { nsys, kineto };
+
 /// All that was captured.
 struct Trace {
     std::vector<Kernel> kernels;     ///< by start
@@ -125,6 +129,9 @@ struct Trace {
     std::vector<Metric> metrics;             ///< in nsys's order, without those that are 0 throughout
     std::map<int64_t, std::string> thread_names;
     int64_t kernels_of_unknown_launch = 0;  ///< of graphs whose launch is not certain; no range holds them
+    SourceFormat format = SourceFormat::nsys;
+    bool knows_results = true;    ///< does the file say what calls returned?
+    std::optional<int64_t> rank;  ///< of this process among those of a distributed job, if the file says
 
     /// The name of a kernel or of a call.
     [[nodiscard]] const std::string& name_of(int64_t index) const {

@@ -70,10 +70,6 @@ std::span<const T> shown(const std::vector<T>& all) {
     return std::span(all).first(std::min(all.size(), kShownRows));
 }
 
-std::vector<FirstStep> steps_of(const Evidence& evidence, const Analysis& a) {
-    return first_steps(evidence.trace(), a, evidence.database().path().string());
-}
-
 void print_first_steps(const std::vector<FirstStep>& steps) {
     for (const FirstStep& step : steps)
         fmt::print("{}  {}\n", &step - steps.data() + 1, paragraph(step.text, 3));
@@ -174,8 +170,9 @@ void print_streams(const Analysis& a) {
     print_table(table, a.streams.size());
 }
 
-void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns) {
-    Table table = table_of({"NVTX range", "domain", "count", "on the host", "on the GPU"}, 2);
+void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns, SourceFormat format) {
+    const char* const what = format == SourceFormat::kineto ? "annotation" : "NVTX range";
+    Table table = table_of({what, "domain", "count", "on the host", "on the GPU"}, 2);
     for (const RangeUse& r : shown(ranges))
         table.add({shorten(printable(r.name), 48), shorten(printable(r.domain), 48), std::to_string(r.count),
                    time_text(r.host_ns), time_text(r.gpu_ns)});
@@ -232,11 +229,12 @@ void print_idle_by_call(const Analysis& a) {
     fmt::print("{}\n", table.text());
 }
 
-void print_api(const Analysis& a) {
+void print_api(const Analysis& a, bool knows_results) {
     Table table = table_of({"CUDA call", "calls", "failed", "total", "longest"}, 1);
     for (const ApiUse& u : shown(a.api))
-        table.add({shorten(printable(u.name), 48), std::to_string(u.count), std::to_string(u.failed),
-                   time_text(u.total_ns), time_text(u.max_ns)});
+        table.add({shorten(printable(u.name), 48), std::to_string(u.count),
+                   knows_results ? std::to_string(u.failed) : "n/a", time_text(u.total_ns),
+                   time_text(u.max_ns)});
     print_table(table, a.api.size());
     std::size_t failures = 0;
     for (const ApiUse& u : a.api)
@@ -281,31 +279,34 @@ void print_metrics(const Analysis& a) {
     print_table(table, a.metrics.size());
 }
 
-void print_time(const Evidence& evidence, const std::optional<std::string>& range, bool with_sizes) {
-    const Analysis a = analyse(evidence.trace(), range);
-    for (const std::string& problem : capture_problems(evidence.database()))
-        fmt::print("{}\n", paragraph(yellow("this capture may not be whole: " + problem)));
-    for (const Gpu& gpu : evidence.trace().gpus)
+void print_time(const ReportFile& report, const Analysis& a, const std::vector<FirstStep>& steps,
+                bool with_sizes) {
+    const Trace& trace = report.trace();
+    if (report.evidence)
+        for (const std::string& problem : capture_problems(report.evidence->database()))
+            fmt::print("{}\n", paragraph(yellow("this capture may not be whole: " + problem)));
+    if (trace.rank) fmt::print("rank {}\n", *trace.rank);
+    for (const Gpu& gpu : trace.gpus)
         if (gpu.device == a.device) fmt::print("GPU {}  {}\n", gpu.device, printable(gpu.name));
     if (a.devices.size() > 1)
         fmt::print("{} GPUs did work; this is about GPU {}, which has the most kernel time\n",
                    a.devices.size(), a.device);
     if (a.range_ns) fmt::print("the host spent {} in the range\n", time_text(*a.range_ns));
     fmt::print("\n");
-    print_first_steps(steps_of(evidence, a));
+    print_first_steps(steps);
     print_breakdown(a);
     print_gaps(a);
     print_idle_by_call(a);
     print_kernels(a, with_sizes);
     print_copies(a);
     print_streams(a);
-    print_ranges(range_use(evidence.trace(), range), a.first_work_ns);
-    print_api(a);
+    print_ranges(range_use(trace, a.range), a.first_work_ns, trace.format);
+    print_api(a, trace.knows_results);
     print_functions(a);
     print_os_calls(a);
     print_threads(a);
     print_metrics(a);
-    fmt::print("{}\n", not_recorded_line(evidence.trace()));
+    fmt::print("{}\n", not_recorded_line(trace));
 }
 
 /// Prints what the other tools said, and what the program printed.
@@ -317,13 +318,18 @@ void print_other_tools(const Evidence& evidence) {
     if (!counters.empty()) fmt::print("counters docs/metrics.md says what they count\n");
 }
 
-Json as_json(const Evidence& evidence, const std::optional<std::string>& range) {
+Json as_json(const ReportFile& report, const std::string& file, const std::optional<std::string>& range) {
     Json json = Json::object();
-    if (evidence.has_trace()) {
-        const Analysis a = analyse(evidence.trace(), range);
-        json = analysis_json(a, range_use(evidence.trace(), range), steps_of(evidence, a));
+    if (report.has_trace()) {
+        const Trace& trace = report.trace();
+        const Analysis a = analyse(trace, range);
+        json = analysis_json(a, range_use(trace, range), first_steps(trace, a, file));
+        json["source_format"] = trace.format == SourceFormat::kineto ? "kineto" : "nsys";
+        if (!trace.knows_results)
+            for (auto& call : json["api"]) call["failed"] = nullptr;
     }
-    if (range) return json;
+    if (range || !report.evidence) return json;
+    const Evidence& evidence = *report.evidence;
     if (evidence.was_run("ncu")) json["ncu_metrics"] = to_json(counters_in(evidence));
     if (!sanitizers_run(evidence).empty()) json["sanitizer_reports"] = to_json(reports_in(evidence));
     return json;
@@ -332,19 +338,21 @@ Json as_json(const Evidence& evidence, const std::optional<std::string>& range) 
 int analyze(const std::string& file, const std::string& range_name, bool json, bool with_sizes) {
     const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
     const ReportFile report = open_report(file, announce_to_terminal, range.has_value());
-    const Evidence& evidence = report.evidence;
     if (json) {
-        print_json(as_json(evidence, range));
+        print_json(as_json(report, file, range));
         return kFine;
     }
     fmt::print("{}{}\n", bold(printable(file)), range ? fmt::format(", range '{}'", printable(*range)) : "");
     if (!report.label.empty()) fmt::print("{}\n", paragraph(report.label));
-    if (evidence.has_trace())
-        print_time(evidence, range, with_sizes);
-    else
+    if (report.has_trace()) {
+        const Analysis a = analyse(report.trace(), range);
+        print_time(report, a, first_steps(report.trace(), a, file), with_sizes);
+    } else {
         fmt::print("no trace of nsys, so nothing about time\n\n");
-    if (!range) print_other_tools(evidence);  // they know no ranges
-    if (!range && evidence.was_run("ncu_details"))
+    }
+    if (range || !report.evidence) return kFine;  // the other tools know no ranges
+    print_other_tools(*report.evidence);
+    if (report.evidence->was_run("ncu_details"))
         fmt::print("sections {}\n", paragraph("./lab ncu-details " + shell_line({file}) +
                                                   " shows those of ncu, its rules, and source lines",
                                               9));

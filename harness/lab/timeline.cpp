@@ -64,8 +64,8 @@ int timeline(const TimelineRequest& request) {
     for (const std::string& file : {request.file, request.second}) {
         if (file.empty()) continue;
         const ReportFile& report = reports.emplace_back(open_report(file, announce_to_terminal, true));
-        programs.push_back({&report.evidence.trace(),
-                            {title_of(file, from_ns, to_ns), report.label, range, true, from_ns, to_ns}});
+        programs.push_back(
+            {&report.trace(), {title_of(file, from_ns, to_ns), report.label, range, true, from_ns, to_ns}});
     }
     const std::vector<Timeline> timelines = build_timelines(programs);
     if (!request.svg.empty()) write_output(request.svg, timeline_svg(timelines), "");
