@@ -98,34 +98,36 @@ Kind kind_of(const std::string& category) {
     return known == kinds.end() ? Kind::other : known->second;
 }
 
-std::string lower(std::string text) {
+/// A kind of memory as the views of nsys's exports have it: "device" of "Device" and of "Device Static".
+std::string memory_kind(std::string text) {
     for (char& c : text)
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return text;
+    if (text.ends_with(" static")) text.resize(text.size() - std::string_view(" static").size());
+    return text.empty() || text == "unknown" ? "other" : clipped(std::move(text), kLongestName);
 }
 
 /// Takes direction and kinds of memory from "Memcpy HtoD (Pageable -> Device)" or "Memset (Device)".
 void read_name(const std::string& name, Copy& copy) {
+    using enum Direction;
     static const std::unordered_map<std::string_view, Direction> directions{
-        {"HtoD", Direction::host_to_device},
-        {"DtoH", Direction::device_to_host},
-        {"DtoD", Direction::device_to_device},
-        {"PtoP", Direction::device_to_device},
-        {"HtoH", Direction::host_to_host}};
+        {"HtoD", host_to_device},   {"HtoA", host_to_device},   {"DtoH", device_to_host},
+        {"AtoH", device_to_host},   {"DtoD", device_to_device}, {"AtoA", device_to_device},
+        {"AtoD", device_to_device}, {"DtoA", device_to_device}, {"PtoP", device_to_device},
+        {"HtoH", host_to_host}};
     const std::size_t open = name.find('('), close = name.rfind(')'), arrow = name.find(" -> ");
     const bool has_kinds = open != name.npos && close != name.npos && open < close;
     copy.from = copy.to = "other";
-    if (copy.direction == Direction::set) {
+    if (copy.direction == set) {
         copy.from = "";
-        if (has_kinds) copy.to = lower(name.substr(open + 1, close - open - 1));
+        if (has_kinds) copy.to = memory_kind(name.substr(open + 1, close - open - 1));
         return;
     }
     const std::size_t word = name.find(' ');
     const auto known = directions.find(trim(std::string_view(name).substr(std::min(word, name.size()), 6)));
     if (known != directions.end()) copy.direction = known->second;
     if (!has_kinds || arrow == name.npos || arrow < open || arrow + 4 > close) return;
-    copy.from = lower(name.substr(open + 1, arrow - open - 1));
-    copy.to = lower(name.substr(arrow + 4, close - arrow - 4));
+    copy.from = memory_kind(name.substr(open + 1, arrow - open - 1));
+    copy.to = memory_kind(name.substr(arrow + 4, close - arrow - 4));
 }
 
 /// Work that autograd does on a thread of its own, for the thread that called backward().
