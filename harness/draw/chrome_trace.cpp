@@ -167,7 +167,7 @@ class Writer {
             const LaunchSize& size = trace_.launch_sizes[static_cast<std::size_t>(k.size)];
             args["grid"] = size.grid, args["block"] = size.block;
         }
-        put_box("kernel", trace_.name_of(k.name), k, std::move(args), track);
+        put_box("kernel", trace_.full_name_of(k.name), k, std::move(args), track);
         put_arrow(k, track);
     }
     void put_event(const Copy& c, Track track) {

@@ -13,6 +13,7 @@
 #include "core/compressed_file.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "evidence/kernel_names.h"
 #include "evidence/launches.h"
 #include "evidence/trace_checks.h"
 
@@ -463,6 +464,7 @@ Trace Reader::finish() {
     mark_ranges_across_threads();
     link_to_calls(trace_);
     check_units();
+    shorten_kernel_names(trace_);
     return std::move(trace_);
 }
 
