@@ -131,7 +131,7 @@ void read_name(const std::string& name, Copy& copy) {
     copy.to = memory_kind(name.substr(arrow + 4, close - arrow - 4));
 }
 
-/// Work that autograd does on a thread of its own, for the thread that called backward().
+/// When a thread of autograd's engine began a node of the graph.
 struct AutogradWork {
     int64_t start_ns = 0, thread = 0;
 };
@@ -225,7 +225,7 @@ class Reader {
 
     template <class Visit>
     void for_all_records(const Visit& visit);
-    void mark_ranges_across_threads();
+    void mark_ranges_across_threads(int64_t process);
     void check_units() const;
 
     const std::filesystem::path& path_;
@@ -395,21 +395,23 @@ void Reader::for_all_records(const Visit& visit) {
     for (auto& range : trace_.ranges) visit(range);
 }
 
-/// Autograd does the work of backward() on a thread of its own, and the thread that called it waits. So work
-/// of any thread counts for an annotation while which autograd was busy elsewhere; and for the steps of the
-/// profiler's schedule, which are of the whole process. Any other annotation has the work that its own thread
-/// launched, as in Kineto's own gpu_user_annotation events.
-void Reader::mark_ranges_across_threads() {
-    std::set<int64_t> threads_of_autograd;
-    for (const AutogradWork& work : autograd_) threads_of_autograd.insert(work.thread);
-    std::sort(autograd_.begin(), autograd_.end(),
-              [](const AutogradWork& a, const AutogradWork& b) { return a.start_ns < b.start_ns; });
+/// The steps of the profiler's schedule are of the whole process. And backward() has its work launched by a
+/// thread of autograd's, while the thread that called it waits: an annotation of the main thread, in which
+/// autograd is busy elsewhere, has that work, too. The main thread is the one that takes the steps, or else
+/// the process's first. Any other annotation has the work that its own thread launched, as in Kineto's own
+/// gpu_user_annotation events.
+void Reader::mark_ranges_across_threads(int64_t process) {
+    const auto is_step = [](const Range& range) { return range.name.starts_with("ProfilerStep#"); };
+    const auto step = std::find_if(trace_.ranges.begin(), trace_.ranges.end(), is_step);
+    const int64_t main_thread = step == trace_.ranges.end() ? process : step->thread;
+    std::vector<int64_t> elsewhere_ns;  // when autograd began something on another thread
+    for (const AutogradWork& work : autograd_)
+        if (work.thread != main_thread) elsewhere_ns.push_back(work.start_ns);
+    std::sort(elsewhere_ns.begin(), elsewhere_ns.end());
     for (Range& range : trace_.ranges) {
-        if (range.name.starts_with("ProfilerStep#")) range.crosses_threads = true;
-        if (range.crosses_threads || threads_of_autograd.count(range.thread) > 0) continue;
-        const auto work = std::lower_bound(autograd_.begin(), autograd_.end(), range.start_ns,
-                                           [](const AutogradWork& a, int64_t at) { return a.start_ns < at; });
-        range.crosses_threads = work != autograd_.end() && work->start_ns < range.end_ns;
+        const auto next = std::lower_bound(elsewhere_ns.begin(), elsewhere_ns.end(), range.start_ns);
+        const bool waits = range.thread == main_thread && next != elsewhere_ns.end() && *next < range.end_ns;
+        range.crosses_threads = range.crosses_threads || is_step(range) || waits;
     }
 }
 
@@ -461,7 +463,7 @@ Trace Reader::finish() {
     for (AutogradWork& work : autograd_)
         if (__builtin_add_overflow(work.start_ns, epoch_ns_, &work.start_ns)) work.start_ns = INT64_MAX;
     check_and_sort(trace_, path_, kExportAgain);
-    mark_ranges_across_threads();
+    mark_ranges_across_threads(process);
     link_to_calls(trace_);
     check_units();
     shorten_kernel_names(trace_);

@@ -12,6 +12,7 @@
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
 #include "evidence/first_steps.h"
+#include "evidence/kineto_trace.h"
 #include "evidence/schema.h"
 #include "fuzz/targets.h"
 #include "tools/evidence_writer.h"
@@ -57,6 +58,17 @@ void draw(const Trace& trace, const std::optional<std::string>& range) {
     if (!nlohmann::json::accept(json.view())) broken_promise("a Chrome trace that is no JSON");
 }
 
+/// All that `lab analyze` does with a trace, and pictures of it where `drawn`.
+void ask(const Trace& trace, bool drawn) {
+    check(trace, std::nullopt);
+    (void)range_use(trace, std::nullopt);
+    if (drawn) draw(trace, std::nullopt);
+    if (trace.ranges.empty()) return;
+    check(trace, trace.ranges.front().name);
+    (void)range_use(trace, trace.ranges.back().name);
+    if (drawn) draw(trace, trace.ranges.back().name);
+}
+
 /// All that `lab analyze` and a finding do with a file, and pictures of it where `drawn`.
 void ask(const fs::path& path, bool drawn) {
     const Evidence evidence = Evidence::open(path);
@@ -66,14 +78,7 @@ void ask(const fs::path& path, bool drawn) {
     const Database& database = evidence.database();
     (void)capture_problems(database);
     const Trace& trace = evidence.trace();
-    check(trace, std::nullopt);
-    (void)range_use(trace, std::nullopt);
-    if (drawn) draw(trace, std::nullopt);
-    if (!trace.ranges.empty()) {
-        check(trace, trace.ranges.front().name);
-        (void)range_use(trace, trace.ranges.back().name);
-        if (drawn) draw(trace, trace.ranges.back().name);
-    }
+    ask(trace, drawn);
     const auto ask_views = [&] {
         for (const char* view :
              {"kernels", "copies", "sets", "api_calls", "syncs", "ranges", "graph_launches", "gpu_metrics",
@@ -135,6 +140,15 @@ void nsys_tables(std::string_view bytes) {
     fs::remove(file);
     make_database(bytes, file);
     ask_as_export(file, bytes);
+}
+
+void kineto_trace(std::string_view bytes) {
+    const fs::path file = folder() / "trace.json.gz";
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+    try {
+        ask(read_kineto_trace(file), bytes.ends_with('\n'));
+    } catch (const Error&) {
+    }
 }
 
 }  // namespace lab::fuzz
