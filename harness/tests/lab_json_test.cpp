@@ -170,6 +170,20 @@ TEST_CASE("analyze says what to do first, and lists launch sizes on request") {
     CHECK(with.find(" 77 ") != std::string::npos);
 }
 
+TEST_CASE("analyze --json of a trace of PyTorch has the members of one of nsys") {
+    const fs::path samples = LAB_SAMPLES, sample = samples / "kineto_made.json";
+    const Json of_nsys = analyze(samples / "nsys_2025.3_fixed.sqlite"), a = analyze(sample);
+    CHECK(of_nsys.at("source_format") == "nsys");
+    CHECK(a.at("source_format") == "kineto");
+    CHECK(names_in(a) == names_in(of_nsys));
+    for (const char* list : {"kernels", "copies", "streams", "ranges", "api"})
+        CHECK(names_in(a.at(list)[0]) == names_in(of_nsys.at(list)[0]));
+    CHECK((a.at("device") == 1 && a.at("span_ns") == 719'750 && a.at("compute_ns") == 360'750));
+    CHECK(a.at("api")[0].at("failed").is_null());  // the profiler does not say what calls returned
+    const Json backward = analyze(sample, {"--range", "## backward ##"});
+    CHECK((backward.at("span_ns") == 380'000 && backward.at("kernels").size() == 2));
+}
+
 TEST_CASE("a report with empty tables has numbers and no NaN") {
     const TemporaryFolder folder;
     const fs::path path = folder.path() / "idle.sqlite";
