@@ -264,7 +264,7 @@ class Rules {
                        !whole_.cpu_samples.empty() ? "The table of host functions says where it is instead."
                        : !whole_.os_calls.empty()
                            ? "The table of OS calls says what it waits for."
-                           : "CPU samples say where it is instead: record with --sample=process-tree.",
+                           : "CPU samples say where it is instead: nsys profile --sample=process-tree.",
                        no_call_ns};
         if (host.ns * kGoodPart < of_ns) host.ns = 0;
         return host;
