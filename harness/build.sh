@@ -25,7 +25,7 @@ find_missing() {
     fi
     for package in libsqlite3-dev:sqlite3.h libtomlplusplus-dev:toml++/toml.h libcli11-dev:CLI/CLI.hpp \
         libfmt-dev:fmt/core.h nlohmann-json3-dev:nlohmann/json.hpp \
-        libutf8proc-dev:utf8proc.h doctest-dev:doctest/doctest.h; do
+        libutf8proc-dev:utf8proc.h zlib1g-dev:zlib.h doctest-dev:doctest/doctest.h; do
         if [[ ! -e /usr/include/${package#*:} ]]; then missing+=("${package%%:*}"); fi
     done
     if ! command -v patch >/dev/null; then missing+=(patch); fi # makes the wrong answers that verify and record run

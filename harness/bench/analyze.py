@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""How `lab analyze` grows with a report: a synthetic nsys export of N kernels and N API calls, analysed at N/4, N/2
-and N. The last column stays the same where growth is linear.
+"""How `lab analyze` grows with a report: a synthetic nsys export of N kernels and N API calls, or a synthetic trace of
+torch.profiler with N operators on top, analysed at N/4, N/2 and N. The last column stays the same where growth is
+linear.
 
-    harness/bench/analyze.py [KERNELS [LAB]]      1,000,000 kernels and build/bin/lab if not given
+    harness/bench/analyze.py [KERNELS [LAB [sqlite | json | json.gz]]]
+
+1,000,000 kernels, build/bin/lab and sqlite if not given.
 """
+import gzip
 import os
 import sqlite3
 import subprocess
@@ -74,6 +78,34 @@ def write_export(path, kernels):
     database.close()
 
 
+def write_kineto(path, kernels):
+    """The same, as Kineto has it: an operator, a call, a kernel and the two ends of an arrow for each."""
+    with gzip.open(path, "wt", compresslevel=4) if path.endswith(".gz") else open(path, "w") as out:
+        out.write('{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "a GPU that does not exist"}],\n')
+        out.write('"displayTimeUnit": "ms", "baseTimeNanoseconds": 1711964646000000000, "traceEvents": [\n')
+        for i in range(kernels):
+            at = 4458676524670000 + i * STEP_NS + i // KERNELS_PER_PAUSE * PAUSE_NS
+            began, took, stream = at + 8000 + i % 7 * 300, 2000 + i % 11 * 900, 7 + i % STREAMS
+            name = f"void at::native::kernel_{i % KERNEL_NAMES}<4, at::native::Functor<float>, std::array<char*, 3ul> >(int)"
+            thread = f'"pid": 4711, "tid": {4711 + i % THREADS}, "ts": '
+            if i % KERNELS_PER_RANGE == 0:
+                out.write(f'{{"ph": "X", "cat": "user_annotation", "name": "time step", {thread}{at / 1000:.3f}, '
+                          f'"dur": {KERNELS_PER_RANGE * STEP_NS / 1000}, "args": {{"External id": {i}, "Ev Idx": {i}}}}},\n')
+            out.write(f'{{"ph": "X", "cat": "cpu_op", "name": "aten::add", {thread}{at / 1000:.3f}, "dur": 3.5, '
+                      f'"args": {{"External id": {i}, "Record function id": 0, "Ev Idx": {i}}}}},\n'
+                      f'{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", {thread}{at / 1000:.3f}, "dur": 2.5, '
+                      f'"args": {{"External id": {i}, "cbid": 211, "correlation": {i + 1}}}}},\n'
+                      f'{{"ph": "s", "id": {i + 1}, {thread}{at / 1000:.3f}, "cat": "ac2g", "name": "ac2g"}},\n'
+                      f'{{"ph": "X", "cat": "kernel", "name": "{name}", "pid": 0, "tid": {stream}, '
+                      f'"ts": {began / 1000:.3f}, "dur": {took / 1000}, "args": {{"External id": {i}, "queued": 0, '
+                      f'"device": 0, "context": 1, "stream": {stream}, "correlation": {i + 1}, "registers per thread": 32, '
+                      f'"shared memory": 0, "blocks per SM": 0.969697, "warps per SM": 7.757576, "grid": [128, 1, 1], '
+                      f'"block": [256, 1, 1], "est. achieved occupancy %": 12}}}},\n'
+                      f'{{"ph": "f", "id": {i + 1}, "pid": 0, "tid": {stream}, "ts": {began / 1000:.3f}, '
+                      f'"cat": "ac2g", "name": "ac2g", "bp": "e"}},\n')
+        out.write('{"ph": "M", "name": "process_name", "pid": 4711, "args": {"name": "python"}}]}\n')
+
+
 def analyse(lab, path):
     """Wall time in s and the peak memory of the process in MB."""
     began = time.monotonic()
@@ -87,11 +119,12 @@ def analyse(lab, path):
 def main():
     most = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     lab = sys.argv[2] if len(sys.argv) > 2 else "build/bin/lab"
+    form = sys.argv[3] if len(sys.argv) > 3 else "sqlite"
     print(f"{'kernels':>10}  {'file MB':>8}  {'wall s':>7}  {'peak MB':>8}  {'µs per kernel':>13}")
     with tempfile.TemporaryDirectory() as folder:
         for kernels in (most // 4, most // 2, most):
-            path = os.path.join(folder, f"{kernels}.sqlite")
-            write_export(path, kernels)
+            path = os.path.join(folder, f"{kernels}.{form}")
+            (write_export if form == "sqlite" else write_kineto)(path, kernels)
             seconds, peak = min(analyse(lab, path) for _ in range(3))
             print(f"{kernels:>10}  {os.path.getsize(path) / 1e6:>8.1f}  {seconds:>7.2f}  {peak:>8.0f}  {seconds * 1e6 / kernels:>12.3f}")
             os.remove(path)

@@ -2,7 +2,7 @@
 # fetched at a pinned version and SHA256. The system comes first because it needs no network and gets
 # security fixes; the pin is there so that a fetched build is the same build everywhere.
 #
-#   lab_host_dependencies()  SQLite::SQLite3 tomlplusplus::tomlplusplus CLI11::CLI11 fmt::fmt
+#   lab_host_dependencies()  SQLite::SQLite3 tomlplusplus::tomlplusplus CLI11::CLI11 fmt::fmt ZLIB::ZLIB
 #                            nlohmann_json::nlohmann_json doctest::doctest lab::utf8proc
 #   lab_nvtx()               lab::nvtx3, for CUDA programs
 #
@@ -130,11 +130,37 @@ function(lab_build_utf8proc)
   add_library(lab::utf8proc ALIAS lab_utf8proc)
 endfunction()
 
+# Unpacks what torch.profiler writes as .json.gz.
+function(lab_find_zlib)
+  set(names z)
+  if(LAB_STATIC)
+    set(names libz.a)
+  endif()
+  find_path(LAB_zlib_folder zlib.h NO_CACHE)
+  find_library(LAB_zlib_file NAMES ${names} NO_CACHE)
+  if(LAB_zlib_folder AND LAB_zlib_file AND NOT TARGET ZLIB::ZLIB)
+    add_library(ZLIB::ZLIB UNKNOWN IMPORTED GLOBAL)
+    set_target_properties(ZLIB::ZLIB PROPERTIES IMPORTED_LOCATION "${LAB_zlib_file}"
+      INTERFACE_INCLUDE_DIRECTORIES "${LAB_zlib_folder}")
+  endif()
+endfunction()
+
+function(lab_build_zlib)
+  lab_fetch(source zlib 1.3.1 https://github.com/madler/zlib/releases/download/v1.3.1/zlib-1.3.1.tar.gz
+    9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23)
+  file(GLOB sources "${source}/*.c")
+  add_library(lab_zlib STATIC ${sources})
+  set_target_properties(lab_zlib PROPERTIES POSITION_INDEPENDENT_CODE ON COMPILE_OPTIONS -w)
+  target_compile_definitions(lab_zlib PRIVATE Z_HAVE_UNISTD_H)
+  target_include_directories(lab_zlib SYSTEM PUBLIC "${source}")
+  add_library(ZLIB::ZLIB ALIAS lab_zlib)
+endfunction()
+
 # A macro, and not to be called from a function: enable_language() works at file scope only. It waits
-# until here because a system that has SQLite and utf8proc needs no C compiler.
+# until here because a system that has SQLite, utf8proc and zlib needs no C compiler.
 macro(lab_host_dependencies)
   set(LAB_REMEDY "apt-get install libsqlite3-dev libtomlplusplus-dev libcli11-dev libfmt-dev \
-nlohmann-json3-dev libutf8proc-dev doctest-dev")
+nlohmann-json3-dev libutf8proc-dev zlib1g-dev doctest-dev")
   lab_find_sqlite()
   if(NOT TARGET SQLite::SQLite3)
     enable_language(C)
@@ -144,6 +170,11 @@ nlohmann-json3-dev libutf8proc-dev doctest-dev")
   if(NOT TARGET lab::utf8proc)
     enable_language(C)
     lab_build_utf8proc()
+  endif()
+  lab_find_zlib()
+  if(NOT TARGET ZLIB::ZLIB)
+    enable_language(C)
+    lab_build_zlib()
   endif()
   lab_fmt()
   # Debian also compiles toml++ into a shared library; the headers alone do. Only 3.x has impl/version.h,

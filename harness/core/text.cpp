@@ -172,6 +172,16 @@ std::string shorten_middle(std::string_view text, std::size_t width) {
     return shorten(text, width - display_width(end)) + end;
 }
 
+std::string clipped(std::string text, std::size_t most_bytes) {
+    if (text.size() <= most_bytes) return text;
+    std::size_t end = most_bytes;
+    while (end > 0 && end > most_bytes - std::min<std::size_t>(4, most_bytes) &&
+           (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+        --end;
+    text.resize(end);
+    return text + "…";
+}
+
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
     std::vector<std::string> lines;
     for (const std::string& word : unbreakable_words(text)) {

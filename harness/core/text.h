@@ -44,6 +44,12 @@ namespace lab {
 /// ends.
 [[nodiscard]] std::string shorten_middle(std::string_view text, std::size_t width);
 
+/// The first bytes of `text`, at most so many, with an ellipsis if some are left out; UTF-8 stays whole.
+[[nodiscard]] std::string clipped(std::string text, std::size_t most_bytes);
+
+/// Bytes of a name that are kept where a file may hold any: of ranges, calls and functions.
+inline constexpr std::size_t kLongestName = 1000;
+
 /// `text` in lines of at most `width` columns, broken between words; a longer word has a line of its own. A
 /// code span in backticks, a command of ./lab, which is to be copied, and what is unbroken() are one word.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);

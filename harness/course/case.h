@@ -128,6 +128,9 @@ struct Case {
     std::vector<Answer> wrong, right;
     std::vector<Case> further_draws;  ///< the same source with other arguments, and so another fault
 
+    /// Its name as commands take it behind the chapter: "seismometers", or "frames:2" of a draw.
+    [[nodiscard]] std::string argument() const;
+
     /// What progress calls the exercise: its id, and the ids that its earlier names made.
     [[nodiscard]] std::vector<std::string> subjects() const;
 

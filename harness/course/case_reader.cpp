@@ -505,6 +505,10 @@ const Finding* Case::finding(const std::string& finding_id) const {
     return nullptr;
 }
 
+std::string Case::argument() const {
+    return draw > 0 ? fmt::format("{}:{}", name, draw) : name;
+}
+
 std::vector<std::string> Case::subjects() const {
     std::vector<std::string> all{id};
     for (const std::string& old : formerly) all.push_back(folder.begin()->string() + "/" + old);

@@ -105,6 +105,11 @@ std::string Progress::last_activity() const {
     return all.empty() ? "" : all.back().time;
 }
 
+std::string Progress::last_subject() const {
+    const std::vector<Line> all = lines();
+    return all.empty() ? "" : all.back().subject;
+}
+
 int Progress::wrong_answers(const std::string& subject) const {
     const std::vector<Line> all = lines();
     return static_cast<int>(std::count_if(all.begin(), all.end(), [&](const Line& line) {

@@ -59,6 +59,9 @@ class Progress {
     /// The time of the latest line, "" if there is no line.
     [[nodiscard]] std::string last_activity() const;
 
+    /// What the latest line is about, "" if there is no line.
+    [[nodiscard]] std::string last_subject() const;
+
   private:
     struct Line {
         std::string time, subject;

@@ -113,7 +113,14 @@ double parse_answer(const Question& question, const std::string& text) {
     if (problem != std::errc() || !std::isfinite(number) || !times)
         throw Error(fmt::format("'{}' is no number: write it like {}", printable(word),
                                 question.unit == "share" ? "0.5 or 50%" : trim("1.5 " + question.unit)));
+    if (unit.empty() && question.unit == "%" && number != 0 && std::fabs(number) < 1)
+        throw Error(fmt::format("'{0}' may be {1}% or {0}%: write the one that you mean, with its sign",
+                                printable(word), format_number(number * 100, 6)));
     return number * *times;
+}
+
+std::string unit_asked(const Question& question) {
+    return question.unit == "share" ? "share, as 0.5 or 50%" : question.unit;
 }
 
 bool is_right(const Question& question, double answer, double right) {

@@ -29,6 +29,21 @@ struct Event {
     std::variant<const Kernel*, const Copy*, const ApiCall*, const Range*> record;
 };
 
+/// A kind of memory as Kineto has it: "Pinned". Ours are in lower case, and "other" is not known.
+std::string kineto_kind(std::string kind) {
+    if (kind == "other" || kind.empty()) return "Unknown";
+    if (kind[0] >= 'a' && kind[0] <= 'z') kind[0] = static_cast<char>(kind[0] - 'a' + 'A');
+    return kind;
+}
+
+/// "Memcpy HtoD (Pinned -> Device)", "Memset (Device)"
+std::string kineto_name(const Copy& copy) {
+    constexpr const char* kDirections[] = {"HtoD", "DtoH", "DtoD", "HtoH", "", "Unknown"};
+    if (copy.direction == Direction::set) return fmt::format("Memset ({})", kineto_kind(copy.to));
+    return fmt::format("Memcpy {} ({} -> {})", kDirections[static_cast<std::size_t>(copy.direction)],
+                       kineto_kind(copy.from), kineto_kind(copy.to));
+}
+
 /// Writes one event after the other: a JSON value that held them all would take a kilobyte for each.
 class Writer {
   public:
@@ -55,7 +70,7 @@ class Writer {
         for (const Kernel& k : trace_.kernels) add(true, k.device, k.stream, k);
         for (const Copy& c : trace_.copies) add(true, c.device, c.stream, c);
 
-        out_ << R"({"displayTimeUnit":"ns","traceEvents":[)";
+        write_header();
         std::set<std::pair<bool, int64_t>> owners;
         for (auto& [row, events] : rows) {
             const auto& [is_gpu, owner, process, number] = row;
@@ -73,10 +88,22 @@ class Writer {
     }
 
   private:
+    void write_header() {
+        Json gpus = Json::array();
+        for (const Gpu& gpu : trace_.gpus) gpus.push_back({{"id", gpu.device}, {"name", gpu.name}});
+        out_ << R"({"schemaVersion":1,"displayTimeUnit":"ns","distributedInfo":{"rank":)"
+             << trace_.rank.value_or(0) << R"(},"deviceProperties":)" << text_of(gpus)
+             << R"(,"traceEvents":[)";
+    }
+
+    [[nodiscard]] static std::string text_of(const Json& json) {
+        return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+    }
+
     void put(Json event, Track track) {
         event["pid"] = track.process;
         event["tid"] = track.thread;
-        out_ << separator_ << event.dump(-1, ' ', true, Json::error_handler_t::replace);
+        out_ << separator_ << text_of(event);
         separator_ = ",\n";
     }
 
@@ -129,25 +156,38 @@ class Writer {
         put(arrow, track);
     }
 
+    /// What says where work ran and which call launched it.
+    static Json args_of(const auto& work) {
+        return {{"device", work.device}, {"stream", work.stream}, {"correlation", work.correlation}};
+    }
+
     void put_event(const Kernel& k, Track track) {
-        put_box("kernel", trace_.name_of(k.name), k, {{"stream", k.stream}, {"correlation", k.correlation}},
-                track);
+        Json args = args_of(k);
+        if (k.size >= 0) {
+            const LaunchSize& size = trace_.launch_sizes[static_cast<std::size_t>(k.size)];
+            args["grid"] = size.grid, args["block"] = size.block;
+        }
+        put_box("kernel", trace_.full_name_of(k.name), k, std::move(args), track);
         put_arrow(k, track);
     }
     void put_event(const Copy& c, Track track) {
-        const std::string direction = to_string(c.direction);
-        Json args{{"bytes", c.bytes}, {"direction", direction}, {"from", c.from}, {"to", c.to}};
-        args.update({{"stream", c.stream}, {"correlation", c.correlation}});
-        const bool is_set = c.direction == Direction::set;
-        put_box(is_set ? "set" : "copy", is_set ? "memory set" : "copy " + direction, c, args, track);
+        Json args = args_of(c);
+        args["bytes"] = c.bytes;
+        put_box(c.direction == Direction::set ? "gpu_memset" : "gpu_memcpy", kineto_name(c), c,
+                std::move(args), track);
         put_arrow(c, track);
     }
     void put_event(const ApiCall& c, Track track) {
-        put_box("api", trace_.name_of(c.name), c, {{"correlation", c.correlation}, {"result", c.result}},
-                track);
+        const std::string& name = trace_.name_of(c.name);
+        put_box(name.starts_with("cuda") ? "cuda_runtime" : "cuda_driver", name, c,
+                {{"correlation", c.correlation}, {"result", c.result}}, track);
         track_of_call_[static_cast<std::size_t>(&c - trace_.api_calls.data())] = track;
     }
-    void put_event(const Range& r, Track track) { put_box("nvtx", r.name, r, {{"domain", r.domain}}, track); }
+    void put_event(const Range& r, Track track) {
+        Json args{{"domain", r.domain}};
+        if (r.crosses_threads) args["crosses_threads"] = true;
+        put_box("user_annotation", r.name, r, std::move(args), track);
+    }
 
     const Trace& trace_;
     std::ostream& out_;

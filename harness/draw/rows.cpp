@@ -53,27 +53,6 @@ std::string name_of(const Copy& copy) {
     return copy.direction == Direction::set ? "memset" : fmt::format("copy {}", to_string(copy.direction));
 }
 
-std::vector<bool> host_waits(const Trace& trace) {
-    std::vector<const Copy*> copy_of(trace.api_calls.size());  // null for a call that copies nothing
-    for (const Copy& copy : trace.copies) {
-        if (copy.call < 0) continue;
-        const Copy*& first = copy_of[static_cast<std::size_t>(copy.call)];  // it may be in parts
-        if (!first) first = &copy;
-    }
-    const auto waits = [&](const ApiCall& call, const Copy* copy) {
-        const std::string& name = trace.name_of(call.name);
-        if (name.ends_with("Synchronize")) return true;
-        if (!copy || copy->start_ns >= call.end_ns) return false;
-        const bool blocks = name.find("Async") == std::string::npos;
-        if (copy->direction == Direction::set) return blocks && copy->to == "pinned";
-        if (copy->direction == Direction::device_to_device) return false;
-        return blocks || copy->from == "pageable" || copy->to == "pageable";
-    };
-    std::vector<bool> all;
-    for (std::size_t i = 0; i < copy_of.size(); ++i) all.push_back(waits(trace.api_calls[i], copy_of[i]));
-    return all;
-}
-
 std::vector<int> lanes_apart(const Intervals& in_order) {
     std::set<std::pair<int64_t, int>> busy;  // end, lane
     std::set<int> free;

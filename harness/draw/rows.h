@@ -31,11 +31,6 @@ namespace lab {
 /// "copy host to device", ... or "memset".
 [[nodiscard]] std::string name_of(const Copy& copy);
 
-/// For each call of the trace: does the host wait for the GPU in it? By name and by what the copies did: in
-/// the export's table of synchronisations, a stream that waits for an event has the same type as a host that
-/// waits.
-[[nodiscard]] std::vector<bool> host_waits(const Trace& trace);
-
 /// Sorts boxes by their begin, and where that is the same, longest first; returns their times.
 template <class Box>
 Intervals in_order_of_time(std::vector<Box>& boxes) {

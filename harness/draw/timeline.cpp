@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/rows.h"
+#include "evidence/kernel_names.h"
 #include "evidence/launches.h"
 
 namespace lab {
@@ -67,6 +68,10 @@ class View {
         origin_ns = whole.begin;
         several_processes_ = has_several_processes(shown());
         for (const std::string& name : shown().names) names_.push_back(shown_name(name));
+        constexpr std::size_t kWidest = 300;
+        for (const auto& [index, full] : shown().full_names)
+            if (short_kernel_name(full) != shown().name_of(index))
+                full_names_[index] = shorten_middle(printable(full), kWidest);
         waits_ = host_waits(shown());
     }
 
@@ -111,11 +116,20 @@ class View {
                 name + " " + when(record.start_ns, record.end_ns)};
     }
 
+    /// With the kernel's full name to hover over, where the function's own name doesn't tell it from another.
+    [[nodiscard]] Box kernel_box(const Kernel& kernel) const {
+        Box kernel_box = box(Paint::kernel_1, kernel, name_of(kernel.name));
+        const auto full = full_names_.find(kernel.name);
+        if (full != full_names_.end()) kernel_box.hover += ": " + full->second;
+        return kernel_box;
+    }
+
   private:
     std::optional<RangePart> part_;
     bool several_processes_ = false;
     std::vector<std::string> names_;
-    std::vector<bool> waits_;  ///< by call, of what is shown
+    std::map<int64_t, std::string> full_names_;  ///< of kernels, where they are to be shown
+    std::vector<bool> waits_;                    ///< by call, of what is shown
 };
 
 Box copy_box(const View& view, const Copy& copy) {
@@ -243,8 +257,7 @@ void add_gpu_rows(Timeline& timeline, const View& view) {
     std::map<int64_t, std::map<std::pair<int64_t, int64_t>, Stream>>
         devices;  // their streams by process and number
     for (const Kernel& k : view.shown().kernels)
-        devices[k.device][{k.process, k.stream}].kernels.push_back(
-            view.box(Paint::kernel_1, k, view.name_of(k.name)));
+        devices[k.device][{k.process, k.stream}].kernels.push_back(view.kernel_box(k));
     for (const Copy& c : view.shown().copies)
         devices[c.device][{c.process, c.stream}].copies.push_back(copy_box(view, c));
     const bool is_only = devices.size() == 1;

@@ -37,49 +37,8 @@ void choose_device(const Trace& trace, Analysis& a) {
     }
 }
 
-struct GpuWork {
-    int64_t start_ns, end_ns, call;
-};
-
-std::vector<GpuWork> all_work(const Trace& trace, int64_t device) {
-    std::vector<GpuWork> work;
-    work.reserve(trace.kernels.size() + trace.copies.size());
-    for (const Kernel& k : trace.kernels)
-        if (k.device == device) work.push_back({k.start_ns, k.end_ns, k.call});
-    const auto middle = static_cast<std::ptrdiff_t>(work.size());
-    for (const Copy& c : trace.copies)
-        if (c.device == device) work.push_back({c.start_ns, c.end_ns, c.call});
-    std::inplace_merge(work.begin(), work.begin() + middle, work.end(),
-                       [](const GpuWork& x, const GpuWork& y) { return x.start_ns < y.start_ns; });
-    return work;
-}
-
-/// Walks the work in time order. A gap lies between the last end so far and the next start; it counts if it
-/// lies inside a window.
-IdleByCause idle_by_cause(const std::vector<GpuWork>& work, const std::vector<ApiCall>& calls,
-                          const Intervals& windows) {
-    IdleByCause idle;
-    std::size_t window = 0;
-    int64_t busy_until = 0;
-    for (std::size_t i = 0; i < work.size(); ++i) {
-        const GpuWork& next = work[i];
-        while (window < windows.size() && windows[window].end < next.start_ns) ++window;
-        const bool inside = i > 0 && window < windows.size() && busy_until >= windows[window].begin;
-        if (inside && next.start_ns > busy_until) {
-            const int64_t gap_ns = next.start_ns - busy_until;
-            if (next.call >= 0 && calls[static_cast<std::size_t>(next.call)].start_ns > busy_until)
-                idle.host_wait_ns += gap_ns;
-            else if (gap_ns < kKernelWaitLimit_ns)
-                idle.kernel_wait_ns += gap_ns;
-            else
-                idle.other_ns += gap_ns;
-        }
-        busy_until = i == 0 ? next.end_ns : std::max(busy_until, next.end_ns);
-    }
-    return idle;
-}
-
-void breakdown(const Trace& trace, const WindowsOfGpu* windows, Analysis& a) {
+/// `whole` is the trace that `trace` may be a part of.
+void breakdown(const Trace& trace, const Trace& whole, const WindowsOfGpu* windows, Analysis& a) {
     const auto kernels = intervals_of(trace.kernels, [&](const Kernel& k) { return k.device == a.device; });
     const auto copies = [&](auto wanted) {
         return merge(intervals_of(
@@ -93,8 +52,11 @@ void breakdown(const Trace& trace, const WindowsOfGpu* windows, Analysis& a) {
     Intervals busy = compute;
     busy.insert(busy.end(), moving.begin(), moving.end());
     busy = merge(std::move(busy));
-    const Intervals whole = busy.empty() ? Intervals{} : Intervals{{busy.front().begin, busy.back().end}};
-    const Intervals span = !windows ? whole : windows->count(a.device) ? windows->at(a.device) : Intervals{};
+    const Intervals from_first_to_last =
+        busy.empty() ? Intervals{} : Intervals{{busy.front().begin, busy.back().end}};
+    const Intervals span = !windows                   ? from_first_to_last
+                           : windows->count(a.device) ? windows->at(a.device)
+                                                      : Intervals{};
 
     a.span_ns = total(span);
     a.compute_ns = total(compute);
@@ -106,7 +68,13 @@ void breakdown(const Trace& trace, const WindowsOfGpu* windows, Analysis& a) {
     a.h2d_hidden_ns = total(intersect(up, compute));
     a.d2h_hidden_ns = total(intersect(down, compute));
     a.concurrent_ns = total(overlaps(kernels));
-    a.idle = idle_by_cause(all_work(trace, a.device), trace.api_calls, span);
+    if (!busy.empty()) a.first_work_ns = busy.front().begin;
+    IdleTime idle = idle_time(trace, whole, a.device, span);
+    a.idle = idle.by_cause;
+    a.short_gaps = idle.short_gaps;
+    a.gaps = std::move(idle.longest);
+    a.idle_by_call = std::move(idle.by_call);
+    a.idle_no_call_ns = idle.no_call_ns;
 }
 
 void by_stream(const Trace& trace, Analysis& a) {
@@ -138,19 +106,6 @@ void sort_by_time(std::vector<Use>& use) {
     });
 }
 
-RunTimes times_of(std::vector<int64_t>& ns) {
-    RunTimes times{.count = static_cast<int64_t>(ns.size())};
-    for (const int64_t d : ns) times.total_ns += d;
-    const auto [least, most] = std::minmax_element(ns.begin(), ns.end());
-    times.min_ns = *least, times.max_ns = *most;
-    const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
-    std::nth_element(ns.begin(), middle, ns.end());
-    times.median_ns = *middle;
-    if (ns.size() % 2 == 0)  // the mean of the two middle ones, as nsys has it
-        times.median_ns = std::midpoint(*std::max_element(ns.begin(), middle), *middle);
-    return times;
-}
-
 void by_kernel(const Trace& trace, Analysis& a) {
     const auto sizes = static_cast<int64_t>(trace.launch_sizes.size());
     std::unordered_map<int64_t, std::vector<int64_t>> of_name, of_size;  // ns; by name, by name and size
@@ -160,7 +115,8 @@ void by_kernel(const Trace& trace, Analysis& a) {
         if (k.size >= 0) of_size[k.name * sizes + k.size].push_back(k.end_ns - k.start_ns);
     }
     std::unordered_map<int64_t, KernelUse> use;
-    for (auto& [name, ns] : of_name) use[name] = {times_of(ns), trace.name_of(name), {}};
+    for (auto& [name, ns] : of_name)
+        use[name] = {times_of(ns), trace.name_of(name), trace.full_name_of(name), {}};
     for (auto& [key, ns] : of_size) {
         const LaunchSize& size = trace.launch_sizes[static_cast<std::size_t>(key % sizes)];
         use[key / sizes].sizes.push_back({size, times_of(ns)});
@@ -245,8 +201,12 @@ void by_thread(const Trace& trace, Analysis& a) {
 
 void by_metric(const Trace& trace, Analysis& a) {
     Interval span{INT64_MAX, INT64_MIN};
-    for (const GpuWork& work : all_work(trace, a.device))
-        span = {std::min(span.begin, work.start_ns), std::max(span.end, work.end_ns)};
+    const auto widen = [&](const auto& all) {
+        for (const auto& work : all)
+            if (work.device == a.device)
+                span = {std::min(span.begin, work.start_ns), std::max(span.end, work.end_ns)};
+    };
+    widen(trace.kernels), widen(trace.copies);
     for (const Metric& metric : trace.metrics) {
         MetricUse use{metric.name, metric.unit, 0, 0, 0};
         for (const Metric::Sample& sample : metric.samples) {
@@ -295,7 +255,7 @@ Analysis analyse(const Trace& trace, const std::optional<std::string>& range) {
     a.range = range;
     if (part) a.range_ns = total(part->host);
     choose_device(of, a);
-    breakdown(of, part ? &part->windows : nullptr, a);
+    breakdown(of, trace, part ? &part->windows : nullptr, a);
     by_stream(of, a);
     by_kernel(of, a);
     by_copy(of, a);

@@ -1,8 +1,8 @@
 // From a trace to the numbers that answer "where does the time go?".
 //
-// The temporal breakdown (compute, copy only, idle) and the causes of idle time follow the definitions of
-// Holistic Trace Analysis (https://github.com/facebookresearch/HolisticTraceAnalysis). All of it is computed
-// on merged intervals, so that work which overlaps is counted once.
+// The temporal breakdown (compute, copy only, idle) follows the definition of Holistic Trace Analysis
+// (https://github.com/facebookresearch/HolisticTraceAnalysis). All of it is computed on merged intervals, so
+// that work which overlaps is counted once.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "evidence/idle.h"
+#include "evidence/run_times.h"
 #include "evidence/trace.h"
 
 namespace lab {
@@ -22,20 +24,15 @@ struct StreamUse {
     int64_t copies = 0, copy_ns = 0;     ///< memory sets included
 };
 
-/// How often kernels ran, and how long.
-struct RunTimes {
-    int64_t count = 0, total_ns = 0, min_ns = 0, median_ns = 0, max_ns = 0;
-};
-
 /// All runs of the kernels of one name that were launched with one size.
 struct LaunchUse {
     LaunchSize size;
     RunTimes times;
 };
 
-/// All runs of the kernels of one name.
+/// All runs of the kernels of one full name.
 struct KernelUse : RunTimes {
-    std::string name;
+    std::string name, full_name;   ///< as it is shown, which no other kernel of the trace is, and in full
     std::vector<LaunchUse> sizes;  ///< by total time, falling; without runs whose size is not known
 };
 
@@ -80,15 +77,6 @@ struct MetricUse {
     double mean = 0, max = 0;
 };
 
-/// Below this a gap between two pieces of GPU work is the cost of one launch after another.
-constexpr int64_t kKernelWaitLimit_ns = 30'000;
-
-/// Why the GPU had nothing to do, ns. A gap is `host_wait` if the call that launched the work after it came
-/// after the work before it had ended; else `kernel_wait` if it is shorter than that limit; else `other`.
-struct IdleByCause {
-    int64_t host_wait_ns = 0, kernel_wait_ns = 0, other_ns = 0;
-};
-
 /// The numbers of one GPU: of the whole trace, or of the ranges of one name.
 struct Analysis {
     std::optional<std::string> range;  ///< the name of the ranges, if it is about some
@@ -101,7 +89,12 @@ struct Analysis {
     int64_t h2d_ns = 0, d2h_ns = 0;                ///< time with a copy of this direction running
     int64_t h2d_hidden_ns = 0, d2h_hidden_ns = 0;  ///< of that, time with a kernel running too
     int64_t concurrent_ns = 0;                     ///< time with at least two kernels running
+    int64_t first_work_ns = 0;  ///< start of the first GPU work that counts, on the clock of the capture
     IdleByCause idle;
+    std::vector<Gap> gaps;               ///< the 5 longest, the longest first
+    std::vector<HostTime> idle_by_call;  ///< CUDA calls that the host was in while the GPU was idle
+    ShortGaps short_gaps;
+    int64_t idle_no_call_ns = 0;         ///< idle time in which the host was in none
     std::vector<StreamUse> streams;      ///< by stream
     std::vector<KernelUse> kernels;      ///< by total time, falling
     std::vector<CopyUse> copies;         ///< by bytes, falling

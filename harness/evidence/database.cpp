@@ -13,8 +13,9 @@ namespace lab {
 namespace {
 
 constexpr const char* kNoSqlite =
-    "{} is not an SQLite file. Give an .nsys-rep, or the .sqlite that `nsys export --type sqlite` makes of "
-    "it.";
+    "{} is not an SQLite file. Give an .nsys-rep, the .sqlite that `nsys export --type sqlite` makes of it, "
+    "or "
+    "the .json of torch.profiler.";
 /// Steps that a statement may take; it takes several for each row that it looks at. Reading an honest export
 /// takes one for 4 bytes, and the base is for questions that join small tables.
 constexpr int64_t kMostSteps = 300'000'000, kMostStepsPerByte = 20;
@@ -92,12 +93,7 @@ std::string Statement::text(int column) const {
 }
 
 std::string Statement::name(int column) const {
-    constexpr std::size_t kMostBytes = 1000;
-    std::string name = text(column);
-    if (name.size() <= kMostBytes) return name;
-    std::size_t end = kMostBytes;
-    while (end > kMostBytes - 4 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
-    return name.substr(0, end) + "…";
+    return clipped(text(column), kLongestName);
 }
 
 Value Statement::value(int column) const {

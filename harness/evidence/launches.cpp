@@ -94,6 +94,31 @@ void link_to_calls(Trace& trace) {
     for (Copy& copy : trace.copies) copy.call = index.find(copy.process, copy.correlation);
 }
 
+std::vector<bool> host_waits(const Trace& trace) {
+    std::vector<const Copy*> copy_of(trace.api_calls.size());  // null for a call that copies nothing
+    for (const Copy& copy : trace.copies) {
+        if (copy.call < 0) continue;
+        const Copy*& first = copy_of[static_cast<std::size_t>(copy.call)];  // it may be in parts
+        if (!first) first = &copy;
+    }
+    std::vector<bool> is_wait, is_async;  // by name
+    for (const std::string& name : trace.names) {
+        is_wait.push_back(name.ends_with("Synchronize"));
+        is_async.push_back(name.find("Async") != std::string::npos);
+    }
+    const auto waits = [&](const ApiCall& call, const Copy* copy) {
+        const auto name = static_cast<std::size_t>(call.name);
+        if (is_wait[name]) return true;
+        if (!copy || copy->start_ns >= call.end_ns) return false;
+        if (copy->direction == Direction::set) return !is_async[name] && copy->to == "pinned";
+        if (copy->direction == Direction::device_to_device) return false;
+        return !is_async[name] || copy->from == "pageable" || copy->to == "pageable";
+    };
+    std::vector<bool> all;
+    for (std::size_t i = 0; i < copy_of.size(); ++i) all.push_back(waits(trace.api_calls[i], copy_of[i]));
+    return all;
+}
+
 Launches::Launches(const Trace& trace) : trace_(trace) {
     if (trace.ranges.empty()) return;
     const auto add = [&](const auto& all) {
@@ -217,6 +242,7 @@ RangePart select_range(const Trace& trace, const std::string& name) {
     RangeSelection selection = Launches(trace).select(name);
     RangePart part{{}, std::move(selection.windows), std::move(selection.host)};
     part.trace.names = trace.names;
+    part.trace.full_names = trace.full_names;
     part.trace.launch_sizes = trace.launch_sizes;
     part.trace.gpus = trace.gpus;
     for (const Range& range : trace.ranges)
@@ -243,20 +269,31 @@ RangePart select_range(const Trace& trace, const std::string& name) {
 std::vector<RangeUse> range_use(const Trace& trace, const std::optional<std::string>& within) {
     const Launches launches(trace);
     const Intervals host = within ? launches.select(*within).host : Intervals{};
-    std::map<std::pair<std::string, std::string>, RangeUse> by_name;
+    struct Runs {
+        std::vector<int64_t> host_ns, gpu_ns;
+        std::pair<int64_t, int64_t> longest_ns{-1, -1};  // on the GPU, on the host
+        int64_t slowest_start_ns = 0;
+    };
+    std::map<std::pair<std::string, std::string>, Runs> by_name;
     for (const Range& range : trace.ranges) {
         if (within && !contains(host, range.start_ns)) continue;
-        RangeUse& use = by_name[{range.name, range.domain}];
-        use.name = range.name, use.domain = range.domain;
-        ++use.count;
-        use.host_ns += range.end_ns - range.start_ns;
-        // Ranges of a damaged file may nest so deep that the sum of their times leaves 64 bits.
-        if (const auto work = launches.gpu_time_of(range))
-            if (__builtin_add_overflow(use.gpu_ns, work->end - work->begin, &use.gpu_ns))
-                use.gpu_ns = INT64_MAX;
+        Runs& runs = by_name[{range.name, range.domain}];
+        const int64_t host_ns = range.end_ns - range.start_ns;
+        runs.host_ns.push_back(host_ns);
+        const auto work = launches.gpu_time_of(range);
+        if (work) runs.gpu_ns.push_back(work->end - work->begin);
+        const std::pair longest_ns{work ? runs.gpu_ns.back() : -1, host_ns};
+        if (longest_ns > runs.longest_ns)
+            runs.longest_ns = longest_ns, runs.slowest_start_ns = range.start_ns;
     }
     std::vector<RangeUse> uses;
-    for (auto& [key, use] : by_name) uses.push_back(std::move(use));
+    for (auto& [key, runs] : by_name) {
+        RangeUse& use = uses.emplace_back(RangeUse{key.first, key.second});
+        use.host = times_of(runs.host_ns);
+        if (!runs.gpu_ns.empty()) use.gpu = times_of(runs.gpu_ns);
+        use.count = use.host.count, use.host_ns = use.host.total_ns, use.gpu_ns = use.gpu.total_ns;
+        use.slowest_start_ns = runs.slowest_start_ns;
+    }
     std::stable_sort(uses.begin(), uses.end(),
                      [](const RangeUse& a, const RangeUse& b) { return a.gpu_ns > b.gpu_ns; });
     return uses;

@@ -15,6 +15,7 @@
 
 #include "core/intervals.h"
 #include "evidence/database.h"
+#include "evidence/run_times.h"
 #include "evidence/trace.h"
 
 namespace lab {
@@ -63,6 +64,11 @@ class CallIndex {
 /// Fills in Kernel::call and Copy::call.
 void link_to_calls(Trace& trace);
 
+/// For each call of the trace: does the host wait for the GPU in it? By name and by what the copies did: in
+/// the export's table of synchronisations, a stream that waits for an event has the same type as a host that
+/// waits.
+[[nodiscard]] std::vector<bool> host_waits(const Trace& trace);
+
 /// By GPU, merged windows of time.
 using WindowsOfGpu = std::map<int64_t, Intervals>;
 
@@ -81,6 +87,8 @@ struct RangeSelection {
 struct RangeUse {
     std::string name, domain;
     int64_t count = 0, host_ns = 0, gpu_ns = 0;
+    RunTimes host{}, gpu{};        ///< of one range; `gpu` of those that launched GPU work
+    int64_t slowest_start_ns = 0;  ///< of the range that took longest on the GPU, or else on the host
 };
 
 /// The work of a trace, ordered by the calls that launched it. The trace must outlive it.

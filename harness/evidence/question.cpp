@@ -35,7 +35,8 @@ class EmptyEvidence {
         create_output_views(whole);
         Statement view = whole.prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'view'");
         while (view.next())
-            database_.execute(fmt::format("CREATE TABLE {} ({})", view.text(0),
+            // A view of the same name as a table, and with its columns, is there already.
+            database_.execute(fmt::format("CREATE TABLE IF NOT EXISTS {} ({})", view.text(0),
                                           join(whole.columns_of(view.text(0), "temp"), ", ")));
         sqlite3_set_authorizer(database_.handle(), note_read, this);
     }

@@ -136,7 +136,7 @@ CREATE TEMP VIEW all_kernels AS
 SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS device, contextId AS context,
        CASE WHEN correlationId = 0 AND graphNodeId IS NOT NULL THEN launched_by(globalPid, start)
             ELSE correlationId END AS correlation,
-       globalPid AS process, shortName AS name_id,
+       globalPid AS process, COALESCE(demangledName, shortName) AS full_name_id,
        (SELECT value FROM StringIds s WHERE s.id = t.shortName) AS name,
        (SELECT value FROM StringIds s WHERE s.id = t.demangledName) AS full_name,
        gridX AS grid_x, gridY AS grid_y, gridZ AS grid_z, blockX AS block_x, blockY AS block_y,
@@ -359,6 +359,12 @@ void create_output_views(const Database& database) {
     for (const OwnTable& table : own_tables())
         if (!database.has_table(table.name))
             database.execute(fmt::format("CREATE TEMP TABLE {} ({})", table.name, table.columns));
+    // Of a report with several kernels, ncu 2025.3 may list a line's instructions twice, and some evidence
+    // has both.
+    if (database.has_table("NCU_SASS"))
+        database.execute(
+            "CREATE TEMP VIEW NCU_SASS AS SELECT MIN(rowid) AS rowid, * FROM main.NCU_SASS "
+            "GROUP BY launch, file, line, address");
     database.execute(R"(
 CREATE TEMP VIEW printed_json AS
 SELECT substr(line, 1, instr(line, char(10)) - 1) AS json

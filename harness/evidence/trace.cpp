@@ -1,16 +1,14 @@
 #include "evidence/trace.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <unordered_map>
 
-#include "core/error.h"
 #include "evidence/database.h"
+#include "evidence/kernel_names.h"
 #include "evidence/launches.h"
+#include "evidence/trace_checks.h"
 
 namespace lab {
 
@@ -20,9 +18,10 @@ namespace {
 /// may stand for one name: cudaMemcpy_v3020 and cudaMemcpy_ptds_v7000 do.
 class Names {
   public:
-    /// `text_of_id` asks for the text of the id ?1.
-    Names(std::vector<std::string>& names, const Database& database, const char* text_of_id)
-        : names_(names), text_(database.prepare(text_of_id)) {
+    /// `text_of_id` asks for the text of the id ?1. `is_whole`: also of one that is long.
+    Names(std::vector<std::string>& names, const Database& database, const char* text_of_id,
+          bool is_whole = false)
+        : names_(names), text_(database.prepare(text_of_id)), is_whole_(is_whole) {
         for (const std::string& name : names_) index_of_name_.try_emplace(name, index_of_name_.size());
     }
 
@@ -30,7 +29,7 @@ class Names {
         const auto [at, is_new] = index_of_id_.try_emplace(id, 0);
         if (is_new) {
             text_.reset();
-            at->second = index_of(text_.bind(1, id).next() ? text_.name(0) : "");
+            at->second = index_of(!text_.bind(1, id).next() ? "" : is_whole_ ? text_.text(0) : text_.name(0));
         }
         return at->second;
     }
@@ -44,6 +43,7 @@ class Names {
   private:
     std::vector<std::string>& names_;
     Statement text_;
+    bool is_whole_;
     std::unordered_map<int64_t, int64_t> index_of_id_;
     std::unordered_map<std::string, int64_t> index_of_name_;
 };
@@ -55,31 +55,10 @@ Direction direction_from(const std::string& text) {
     return Direction::other;
 }
 
-[[noreturn]] void fail_as_damaged(const Database& database, const std::string& why) {
-    throw Error(fmt::format("{} is damaged: {}. Export the report again.", database.path().string(), why));
-}
-
-/// Refuses times that no capture has: those that run backwards, and those so far apart that sums over them
-/// could leave 64 bits.
-template <class Record>
-void check_and_sort(std::vector<Record>& records, const Database& database, const char* what) {
-    constexpr int64_t kFarthest_ns = int64_t{1} << 61;  // 73 years
-    double total_ns = 0;                                // in a double, which does not overflow
-    for (const Record& r : records) {
-        if (r.end_ns < r.start_ns) fail_as_damaged(database, fmt::format("a {} ends before it starts", what));
-        total_ns += static_cast<double>(r.end_ns) - static_cast<double>(r.start_ns);
-        if (r.start_ns < -kFarthest_ns || r.end_ns > kFarthest_ns || total_ns > kFarthest_ns)
-            fail_as_damaged(database, fmt::format("its {} records span more than 73 years", what));
-    }
-    const auto by_start = [](const Record& a, const Record& b) { return a.start_ns < b.start_ns; };
-    if (!std::is_sorted(records.begin(), records.end(), by_start))
-        std::stable_sort(records.begin(), records.end(), by_start);
-}
-
 void read_kernels(const Database& database, Trace& trace) {
-    Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1");
+    Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1", true);
     Statement row = database.prepare(
-        "SELECT start, end, stream, device, correlation, process, name_id, graph_node IS NOT NULL, "
+        "SELECT start, end, stream, device, correlation, process, full_name_id, graph_node IS NOT NULL, "
         "grid_x, grid_y, grid_z, block_x, block_y, block_z FROM all_kernels");
     std::map<LaunchSize, int64_t> sizes;
     const auto index_of = [&](const LaunchSize& size) -> int64_t {
@@ -101,9 +80,7 @@ void read_kernels(const Database& database, Trace& trace) {
         database.prepare("SELECT start, end, stream, device, correlation, process FROM all_graph_runs");
     while (run.next())
         trace.kernels.push_back({run.integer(0), run.integer(1), run.integer(2), run.integer(3),
-                                 run.integer(4), run.integer(5), -1,
-                                 names.index_of("CUDA graph as a whole")});
-    check_and_sort(trace.kernels, database, "kernel");
+                                 run.integer(4), run.integer(5), -1, names.index_of(kGraphAsAWhole)});
 }
 
 void read_copies(const Database& database, Trace& trace) {
@@ -118,13 +95,6 @@ SELECT start, end, stream, device, correlation, process, bytes, 'set', '', to_ki
                                 direction == "set" ? Direction::set : direction_from(direction), row.text(8),
                                 row.text(9)});
     }
-    check_and_sort(trace.copies, database, "copy");
-    double bytes = 0;
-    for (const Copy& copy : trace.copies) {
-        bytes += static_cast<double>(copy.bytes);
-        if (copy.bytes < 0 || bytes > 4e18)
-            fail_as_damaged(database, "its copies move fewer than 0 bytes or more than 4 exabytes");
-    }
 }
 
 void read_api_calls(const Database& database, Trace& trace) {
@@ -134,7 +104,6 @@ void read_api_calls(const Database& database, Trace& trace) {
     while (row.next())
         trace.api_calls.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
                                    row.integer(4), names.index_of(row.integer(5)), row.integer(6)});
-    check_and_sort(trace.api_calls, database, "CUDA call");
 }
 
 void read_ranges(const Database& database, Trace& trace) {
@@ -143,7 +112,6 @@ void read_ranges(const Database& database, Trace& trace) {
     while (row.next())
         trace.ranges.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
                                 row.integer(4) != 0, row.name(5), row.name(6), row.integer(7)});
-    check_and_sort(trace.ranges, database, "range");
 }
 
 void read_os_calls(const Database& database, Trace& trace) {
@@ -153,7 +121,6 @@ void read_os_calls(const Database& database, Trace& trace) {
     while (row.next())
         trace.os_calls.push_back(
             {row.integer(0), row.integer(1), row.integer(2), row.integer(3), names.index_of(row.integer(4))});
-    check_and_sort(trace.os_calls, database, "call of the OS");
 }
 
 /// The farthest time that a capture has, of records that are not added up.
@@ -181,7 +148,6 @@ void read_thread_states(const Database& database, Trace& trace) {
                                        : state == "ready" ? ThreadState::ready
                                                           : ThreadState::blocked});
     }
-    check_and_sort(trace.thread_states, database, "context switch");
     Statement name = database.prepare("SELECT thread, name FROM thread_names WHERE thread IS NOT NULL");
     while (name.next()) trace.thread_names[name.integer(0)] = name.name(1);
 }
@@ -203,14 +169,6 @@ void read_metrics(const Database& database, Trace& trace) {
                          [](auto& a, auto& b) { return a.time_ns < b.time_ns; });
         trace.metrics.push_back(std::move(metric));
     }
-}
-
-void check_gpus(const Database& database, const Trace& trace) {
-    constexpr std::size_t kMost = 256;  // a node has 16; some is counted for each GPU and each range
-    std::set<int64_t> devices;
-    for (const Kernel& kernel : trace.kernels) devices.insert(kernel.device);
-    for (const Copy& copy : trace.copies) devices.insert(copy.device);
-    if (devices.size() > kMost) fail_as_damaged(database, fmt::format("it has {} GPUs", devices.size()));
 }
 
 }  // namespace
@@ -238,8 +196,9 @@ Trace read_trace(const Database& database) {
     read_cpu_samples(database, trace);
     read_thread_states(database, trace);
     read_metrics(database, trace);
-    check_gpus(database, trace);
+    check_and_sort(trace, database.path(), "Export the report again.");
     link_to_calls(trace);
+    shorten_kernel_names(trace);
     if (database.has_table("TARGET_INFO_GPU")) {
         Statement row = database.prepare("SELECT id, name FROM main.TARGET_INFO_GPU");
         while (row.next()) trace.gpus.push_back({row.integer(0), row.name(1)});

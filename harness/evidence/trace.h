@@ -5,7 +5,9 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace lab {
@@ -19,9 +21,12 @@ struct Kernel {
     int64_t correlation = 0;  ///< the call that launched it, unique within `process`; 0 if it is not known
     int64_t process = 0;
     int64_t call = -1;  ///< index into Trace::api_calls of that call; -1 if the trace does not have it
-    int64_t name = 0;   ///< index into Trace::names
+    int64_t name = 0;   ///< index into Trace::names; no other full name has it
     int64_t size = -1;  ///< index into Trace::launch_sizes; -1 if it is not known
 };
+
+/// The name of what stands for all kernels of a graph that nsys recorded as a whole.
+inline constexpr const char* kGraphAsAWhole = "CUDA graph as a whole";
 
 /// What a kernel was launched with: how many blocks, and how many threads each has, as x, y, z.
 struct LaunchSize {
@@ -105,14 +110,18 @@ struct Gpu {
     std::string name;
 };
 
+/// What a trace was read from: an export of nsys, or the JSON of torch.profiler, whose tracer is Kineto.
+enum class SourceFormat { nsys, kineto };
+
 /// All that was captured.
 struct Trace {
-    std::vector<Kernel> kernels;           ///< by start
-    std::vector<Copy> copies;              ///< by start, sets included
-    std::vector<ApiCall> api_calls;        ///< by start
-    std::vector<Range> ranges;             ///< by start
-    std::vector<std::string> names;        ///< kernel and API names, each once
-    std::vector<LaunchSize> launch_sizes;  ///< each once, and each possible
+    std::vector<Kernel> kernels;     ///< by start
+    std::vector<Copy> copies;        ///< by start, sets included
+    std::vector<ApiCall> api_calls;  ///< by start
+    std::vector<Range> ranges;       ///< by start
+    std::vector<std::string> names;  ///< of calls, and of kernels as they are shown: kernel_names.h
+    std::unordered_map<int64_t, std::string> full_names;  ///< of kernels, by their index into `names`
+    std::vector<LaunchSize> launch_sizes;                 ///< each once, and each possible
     std::vector<Gpu> gpus;
     std::vector<OsCall> os_calls;            ///< by start, without those that another one made
     std::vector<CpuSample> cpu_samples;      ///< by time
@@ -120,10 +129,19 @@ struct Trace {
     std::vector<Metric> metrics;             ///< in nsys's order, without those that are 0 throughout
     std::map<int64_t, std::string> thread_names;
     int64_t kernels_of_unknown_launch = 0;  ///< of graphs whose launch is not certain; no range holds them
+    SourceFormat format = SourceFormat::nsys;
+    bool knows_results = true;    ///< does the file say what calls returned?
+    std::optional<int64_t> rank;  ///< of this process among those of a distributed job, if the file says
 
     /// The name of a kernel or of a call.
     [[nodiscard]] const std::string& name_of(int64_t index) const {
         return names[static_cast<std::size_t>(index)];
+    }
+
+    /// A kernel's name with all that belongs to it: "void ns::add<float>(float *, int)".
+    [[nodiscard]] const std::string& full_name_of(int64_t kernel_name) const {
+        const auto known = full_names.find(kernel_name);
+        return known == full_names.end() ? name_of(kernel_name) : known->second;
     }
 };
 

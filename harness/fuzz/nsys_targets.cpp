@@ -11,6 +11,8 @@
 #include "draw/timeline.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
+#include "evidence/first_steps.h"
+#include "evidence/kineto_trace.h"
 #include "evidence/schema.h"
 #include "fuzz/targets.h"
 #include "tools/evidence_writer.h"
@@ -19,7 +21,8 @@ namespace lab::fuzz {
 
 namespace {
 
-void check(const Analysis& a) {
+void check(const Trace& trace, const std::optional<std::string>& range) {
+    const Analysis a = analyse(trace, range);
     if (a.gpu_busy_ns + a.gpu_idle_ns != a.span_ns) broken_promise("busy and idle do not add up to the span");
     if (a.compute_ns + a.copy_only_ns != a.gpu_busy_ns)
         broken_promise("compute and copies do not add up to busy");
@@ -27,6 +30,9 @@ void check(const Analysis& a) {
         broken_promise("a part is larger than its whole");
     if (!a.range && a.idle.host_wait_ns + a.idle.kernel_wait_ns + a.idle.other_ns != a.gpu_idle_ns)
         broken_promise("the causes do not add up to the idle time");
+    if (a.idle_no_call_ns < 0 || a.idle_no_call_ns > a.gpu_idle_ns)
+        broken_promise("the host is in no call for longer than the GPU is idle");
+    if (first_steps(trace, a, "file").size() > 3) broken_promise("more than three first steps");
 }
 
 /// All that `lab timeline` draws of a trace.
@@ -52,6 +58,17 @@ void draw(const Trace& trace, const std::optional<std::string>& range) {
     if (!nlohmann::json::accept(json.view())) broken_promise("a Chrome trace that is no JSON");
 }
 
+/// All that `lab analyze` does with a trace, and pictures of it where `drawn`.
+void ask(const Trace& trace, bool drawn) {
+    check(trace, std::nullopt);
+    (void)range_use(trace, std::nullopt);
+    if (drawn) draw(trace, std::nullopt);
+    if (trace.ranges.empty()) return;
+    check(trace, trace.ranges.front().name);
+    (void)range_use(trace, trace.ranges.back().name);
+    if (drawn) draw(trace, trace.ranges.back().name);
+}
+
 /// All that `lab analyze` and a finding do with a file, and pictures of it where `drawn`.
 void ask(const fs::path& path, bool drawn) {
     const Evidence evidence = Evidence::open(path);
@@ -61,14 +78,7 @@ void ask(const fs::path& path, bool drawn) {
     const Database& database = evidence.database();
     (void)capture_problems(database);
     const Trace& trace = evidence.trace();
-    check(analyse(trace));
-    (void)range_use(trace, std::nullopt);
-    if (drawn) draw(trace, std::nullopt);
-    if (!trace.ranges.empty()) {
-        check(analyse(trace, trace.ranges.front().name));
-        (void)range_use(trace, trace.ranges.back().name);
-        if (drawn) draw(trace, trace.ranges.back().name);
-    }
+    ask(trace, drawn);
     const auto ask_views = [&] {
         for (const char* view :
              {"kernels", "copies", "sets", "api_calls", "syncs", "ranges", "graph_launches", "gpu_metrics",
@@ -130,6 +140,15 @@ void nsys_tables(std::string_view bytes) {
     fs::remove(file);
     make_database(bytes, file);
     ask_as_export(file, bytes);
+}
+
+void kineto_trace(std::string_view bytes) {
+    const fs::path file = folder() / "trace.json.gz";
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+    try {
+        ask(read_kineto_trace(file), bytes.ends_with('\n'));
+    } catch (const Error&) {
+    }
 }
 
 }  // namespace lab::fuzz

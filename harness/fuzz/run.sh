@@ -9,7 +9,9 @@ cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 build=${1:?usage: run.sh BUILD SECONDS [TARGET ...]} seconds=${2:?usage: run.sh BUILD SECONDS [TARGET ...]}
 shift 2
 targets=("$@")
-if ((${#targets[@]} == 0)); then targets=(nsys_file nsys_tables ncu_csv ncu_pages sanitizer_output learner_report); fi
+if ((${#targets[@]} == 0)); then
+    targets=(nsys_file nsys_tables kineto_trace ncu_csv ncu_pages sanitizer_output learner_report)
+fi
 
 run_one() { # target
     local target=$1 longest=8192 found=$build/fuzz/$1 broken=$build/fuzz/$1-broken log=$build/fuzz/$1.log
@@ -18,6 +20,7 @@ run_one() { # target
     case $target in
         nsys_file) longest=110000 seeds+=(harness/tests/samples) ;;
         nsys_tables) longest=4096 ;;
+        kineto_trace) seeds+=(harness/tests/samples) ;;
         ncu_csv | ncu_pages | sanitizer_output) longest=16384 seeds+=(harness/tests/samples) ;;
     esac
     if [[ -e harness/fuzz/dictionaries/$target.dict ]]; then

@@ -16,6 +16,9 @@ void nsys_file(std::string_view bytes);
 /// The same with a database that is well formed, and whose tables hold what the bytes say: reaches deeper.
 void nsys_tables(std::string_view bytes);
 
+/// What torch.profiler exported, packed by gzip or not: read, analysed and drawn.
+void kineto_trace(std::string_view bytes);
+
 /// What `ncu --csv --page raw` printed; also its list of metrics.
 void ncu_csv(std::string_view bytes);
 
@@ -40,8 +43,10 @@ struct Target {
     void (*run)(std::string_view bytes);
 };
 inline constexpr Target kTargets[] = {
-    {"nsys_file", nsys_file}, {"nsys_tables", nsys_tables},           {"ncu_csv", ncu_csv},
-    {"ncu_pages", ncu_pages}, {"sanitizer_output", sanitizer_output}, {"learner_report", learner_report}};
+    {"nsys_file", nsys_file},          {"nsys_tables", nsys_tables},
+    {"kineto_trace", kineto_trace},    {"ncu_csv", ncu_csv},
+    {"ncu_pages", ncu_pages},          {"sanitizer_output", sanitizer_output},
+    {"learner_report", learner_report}};
 
 /// Says that a reader accepted an input and then broke a promise of its own. It is no Error, so that
 /// libFuzzer and the tests both see it.

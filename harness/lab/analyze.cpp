@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -12,57 +13,15 @@
 #include "draw/rows.h"
 #include "evidence/analysis.h"
 #include "evidence/evidence.h"
+#include "evidence/first_steps.h"
 #include "evidence/launches.h"
 #include "evidence/schema.h"
+#include "lab/analysis_json.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
 #include "lab/tool_output.h"
 
 namespace lab {
-
-// How nlohmann::json takes these types: their members under their own names.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunTimes, count, total_ns, min_ns, median_ns, max_ns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, stream, kernels, kernel_ns, copies, copy_ns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RangeUse, name, domain, count, host_ns, gpu_ns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IdleByCause, host_wait_ns, kernel_wait_ns, other_ns)
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FunctionUse, name, module, samples)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ThreadUse, process, thread, name, running_ns, ready_ns, blocked_ns,
-                                   switches)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MetricUse, name, unit, samples, mean, max)
-
-static void to_json(nlohmann::json& json, const OsUse& use) {
-    json = static_cast<const RunTimes&>(use);
-    json["name"] = use.name;
-}
-
-static void to_json(nlohmann::json& json, const LaunchUse& launch) {
-    json = launch.times;
-    json["grid"] = launch.size.grid;
-    json["block"] = launch.size.block;
-}
-
-static void to_json(nlohmann::json& json, const KernelUse& k) {
-    json = static_cast<const RunTimes&>(k);
-    json["name"] = k.name;
-    json["launch_sizes"] = k.sizes;
-}
-
-static void to_json(nlohmann::json& json, const CopyUse& c) {
-    json = {{"direction", to_string(c.direction)},
-            {"from", c.from},
-            {"to", c.to},
-            {"count", c.count},
-            {"bytes", c.bytes},
-            {"ns", c.ns}};
-}
-
-static void to_json(nlohmann::json& json, const ApiUse& u) {
-    json = {{"name", u.name},         {"count", u.count},   {"failed", u.failed},
-            {"total_ns", u.total_ns}, {"max_ns", u.max_ns}, {"failures", nlohmann::json::array()}};
-    for (const auto& [result, count] : u.failures)
-        json["failures"].push_back({{"result", result}, {"count", count}});
-}
 
 namespace {
 
@@ -80,6 +39,11 @@ double ratio(int64_t part, int64_t whole) {
 
 std::string percent(int64_t part, int64_t whole) {
     return whole == 0 ? "n/a" : fmt::format("{} %", format_number(100 * ratio(part, whole), 3));
+}
+
+/// From the first GPU work on: "12 ms", or "-3 ms" before it.
+std::string place_in_time(int64_t ns, int64_t first_work_ns) {
+    return (ns < first_work_ns ? "-" : "") + time_text(std::abs(ns - first_work_ns));
 }
 
 /// A table whose first columns, as many as `left`, are aligned left and the others right.
@@ -104,6 +68,12 @@ void print_table(const Table& table, std::size_t rows) {
 template <class T>
 std::span<const T> shown(const std::vector<T>& all) {
     return std::span(all).first(std::min(all.size(), kShownRows));
+}
+
+void print_first_steps(const std::vector<FirstStep>& steps) {
+    for (const FirstStep& step : steps)
+        fmt::print("{}  {}\n", &step - steps.data() + 1, paragraph(step.text, 3));
+    if (!steps.empty()) fmt::print("\n");
 }
 
 void print_breakdown(const Analysis& a) {
@@ -140,7 +110,21 @@ std::string dimensions(const std::array<int64_t, 3>& xyz) {
     return text;
 }
 
-void print_kernels(const Analysis& a) {
+/// Cut to one width, and still different if they can be.
+std::vector<std::string> names_for_table(std::span<const KernelUse> kernels) {
+    constexpr std::size_t kWidth = 48;
+    std::map<std::string, int> count;
+    for (const KernelUse& k : kernels) ++count[shorten(printable(k.name), kWidth)];
+    std::vector<std::string> names;
+    for (const KernelUse& k : kernels) {
+        const std::string name = printable(k.name), cut = shorten(name, kWidth);
+        names.push_back(count[cut] == 1 ? cut : shorten_middle(name, kWidth));
+    }
+    return names;
+}
+
+/// `with_sizes`: each launch size of a kernel that has several.
+void print_kernels(const Analysis& a, bool with_sizes) {
     if (a.kernels.empty()) return fmt::print("  no kernel ran\n\n");
     int64_t all_ns = 0;
     for (const KernelUse& k : a.kernels) all_ns += k.total_ns;
@@ -151,13 +135,18 @@ void print_kernels(const Analysis& a) {
         table.add({name, blocks, threads, std::to_string(times.count), time_text(times.total_ns),
                    percent(times.total_ns, all_ns), time_text(times.median_ns), time_text(times.max_ns)});
     };
+    const std::vector<std::string> names = names_for_table(shown(a.kernels));
     for (const KernelUse& k : shown(a.kernels)) {
-        const std::string name = shorten(printable(k.name), 48);
-        if (k.sizes.size() != 1)
-            row(name, k.sizes.empty() ? "" : fmt::format("{} sizes", k.sizes.size()), "", k);
+        const std::string& name = names[static_cast<std::size_t>(&k - a.kernels.data())];
+        if (k.sizes.size() == 1) {
+            const LaunchSize& size = k.sizes[0].size;
+            row(name, dimensions(size.grid), dimensions(size.block), k);
+            continue;
+        }
+        row(name, k.sizes.empty() ? "" : fmt::format("{} sizes", k.sizes.size()), "", k);
+        if (!with_sizes) continue;
         for (const LaunchUse& launch : shown(k.sizes))
-            row(k.sizes.size() == 1 ? name : "", dimensions(launch.size.grid), dimensions(launch.size.block),
-                launch.times);
+            row("", dimensions(launch.size.grid), dimensions(launch.size.block), launch.times);
         if (k.sizes.size() > kShownRows)
             table.add({fmt::format("  {} more sizes; --json shows all", k.sizes.size() - kShownRows)});
     }
@@ -181,19 +170,71 @@ void print_streams(const Analysis& a) {
     print_table(table, a.streams.size());
 }
 
-void print_ranges(const std::vector<RangeUse>& ranges) {
-    Table table = table_of({"NVTX range", "domain", "count", "on the host", "on the GPU"}, 2);
+void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns, SourceFormat format) {
+    const char* const what = format == SourceFormat::kineto ? "annotation" : "NVTX range";
+    Table table = table_of({what, "domain", "count", "on the host", "on the GPU"}, 2);
     for (const RangeUse& r : shown(ranges))
         table.add({shorten(printable(r.name), 48), shorten(printable(r.domain), 48), std::to_string(r.count),
                    time_text(r.host_ns), time_text(r.gpu_ns)});
     print_table(table, ranges.size());
+
+    Table runs = table_of({"runs of a range", "on the host: least", "median", "most", "on the GPU: least",
+                           "median", "most", "the slowest began"},
+                          1);
+    std::size_t several = 0;
+    for (const RangeUse& r : shown(ranges)) {
+        if (r.count < 2) continue;
+        ++several;
+        const auto gpu = [&](int64_t ns) { return r.gpu.count > 0 ? time_text(ns) : "n/a"; };
+        runs.add({shorten(printable(r.name), 36), time_text(r.host.min_ns), time_text(r.host.median_ns),
+                  time_text(r.host.max_ns), gpu(r.gpu.min_ns), gpu(r.gpu.median_ns), gpu(r.gpu.max_ns),
+                  place_in_time(r.slowest_start_ns, first_work_ns)});
+    }
+    if (several > 0) fmt::print("{}\n", runs.text());
 }
 
-void print_api(const Analysis& a) {
+/// "cudaHostAlloc 27 ms, cudaFree 2 ms, no CUDA call 1 ms": the first of each list, and what is left.
+std::string host_in(const Gap& gap, bool calls_are_known) {
+    constexpr int64_t kNoticeablePart = 10;
+    std::vector<std::string> parts;
+    const auto add = [&](const std::string& name, int64_t ns) {
+        if (ns * kNoticeablePart >= gap.ns) parts.push_back(fmt::format("{} {}", name, time_text(ns)));
+    };
+    for (const HostTime& call : gap.calls) add(shorten(printable(call.name), 36), call.ns);
+    if (calls_are_known) add("no CUDA call", gap.no_call_ns);
+    if (!gap.os_calls.empty()) add("OS: " + shorten(printable(gap.os_calls[0].name), 24), gap.os_calls[0].ns);
+    return join(parts, ", ");
+}
+
+void print_gaps(const Analysis& a) {
+    Table table({"longest gap", "from", "after", "before", "the host is in"},
+                {Align::right, Align::right, Align::left, Align::left, Align::left});
+    for (const Gap& gap : a.gaps)
+        table.add({time_text(gap.ns), place_in_time(gap.start_ns, a.first_work_ns),
+                   shorten(printable(gap.before), 36), shorten(printable(gap.after), 36),
+                   host_in(gap, !a.api.empty())});
+    if (!table.empty()) fmt::print("{}\n", table.text());
+}
+
+void print_idle_by_call(const Analysis& a) {
+    if (a.gpu_idle_ns == 0) return;
+    Table table = table_of(
+        {"while the GPU is idle, the host is in", "calls", "idle time", "of the idle time", "longest"}, 1);
+    constexpr int64_t kNoticeablePart = 100;
+    for (const HostTime& call : shown(a.idle_by_call))
+        if (call.ns * kNoticeablePart >= a.gpu_idle_ns)
+            table.add({shorten(printable(call.name), 48), std::to_string(call.count), time_text(call.ns),
+                       percent(call.ns, a.gpu_idle_ns), time_text(call.longest_ns)});
+    table.add({"no CUDA call", "", time_text(a.idle_no_call_ns), percent(a.idle_no_call_ns, a.gpu_idle_ns)});
+    fmt::print("{}\n", table.text());
+}
+
+void print_api(const Analysis& a, bool knows_results) {
     Table table = table_of({"CUDA call", "calls", "failed", "total", "longest"}, 1);
     for (const ApiUse& u : shown(a.api))
-        table.add({shorten(printable(u.name), 48), std::to_string(u.count), std::to_string(u.failed),
-                   time_text(u.total_ns), time_text(u.max_ns)});
+        table.add({shorten(printable(u.name), 48), std::to_string(u.count),
+                   knows_results ? std::to_string(u.failed) : "n/a", time_text(u.total_ns),
+                   time_text(u.max_ns)});
     print_table(table, a.api.size());
     std::size_t failures = 0;
     for (const ApiUse& u : a.api)
@@ -238,28 +279,34 @@ void print_metrics(const Analysis& a) {
     print_table(table, a.metrics.size());
 }
 
-void print_time(const Evidence& evidence, const std::optional<std::string>& range) {
-    const Analysis a = analyse(evidence.trace(), range);
-    for (const std::string& problem : capture_problems(evidence.database()))
-        fmt::print("{}\n", paragraph(yellow("this capture may not be whole: " + problem)));
-    for (const Gpu& gpu : evidence.trace().gpus)
+void print_time(const ReportFile& report, const Analysis& a, const std::vector<FirstStep>& steps,
+                bool with_sizes) {
+    const Trace& trace = report.trace();
+    if (report.evidence)
+        for (const std::string& problem : capture_problems(report.evidence->database()))
+            fmt::print("{}\n", paragraph(yellow("this capture may not be whole: " + problem)));
+    if (trace.rank) fmt::print("rank {}\n", *trace.rank);
+    for (const Gpu& gpu : trace.gpus)
         if (gpu.device == a.device) fmt::print("GPU {}  {}\n", gpu.device, printable(gpu.name));
     if (a.devices.size() > 1)
         fmt::print("{} GPUs did work; this is about GPU {}, which has the most kernel time\n",
                    a.devices.size(), a.device);
     if (a.range_ns) fmt::print("the host spent {} in the range\n", time_text(*a.range_ns));
     fmt::print("\n");
+    print_first_steps(steps);
     print_breakdown(a);
-    print_kernels(a);
+    print_gaps(a);
+    print_idle_by_call(a);
+    print_kernels(a, with_sizes);
     print_copies(a);
     print_streams(a);
-    print_ranges(range_use(evidence.trace(), range));
-    print_api(a);
+    print_ranges(range_use(trace, a.range), a.first_work_ns, trace.format);
+    print_api(a, trace.knows_results);
     print_functions(a);
     print_os_calls(a);
     print_threads(a);
     print_metrics(a);
-    fmt::print("{}\n", not_recorded_line(evidence.trace()));
+    fmt::print("{}\n", not_recorded_line(trace));
 }
 
 /// Prints what the other tools said, and what the program printed.
@@ -271,65 +318,41 @@ void print_other_tools(const Evidence& evidence) {
     if (!counters.empty()) fmt::print("counters docs/metrics.md says what they count\n");
 }
 
-template <class T>
-nlohmann::json or_null(const std::optional<T>& value) {
-    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
-
-nlohmann::json analysis_json(const Analysis& a, const std::vector<RangeUse>& ranges) {
-    const nlohmann::json overlap{{"h2d_ns", a.h2d_ns},
-                                 {"h2d_hidden_ns", a.h2d_hidden_ns},
-                                 {"d2h_ns", a.d2h_ns},
-                                 {"d2h_hidden_ns", a.d2h_hidden_ns},
-                                 {"kernel_concurrency", or_null(a.kernel_concurrency())}};
-    return {{"range", or_null(a.range)},
-            {"range_ns", or_null(a.range_ns)},
-            {"device", a.device},
-            {"devices", a.devices},
-            {"span_ns", a.span_ns},
-            {"gpu_busy_ns", a.gpu_busy_ns},
-            {"gpu_idle_ns", a.gpu_idle_ns},
-            {"compute_ns", a.compute_ns},
-            {"copy_only_ns", a.copy_only_ns},
-            {"overlap", overlap},
-            {"idle_by_cause", a.idle},
-            {"streams", a.streams},
-            {"kernels", a.kernels},
-            {"copies", a.copies},
-            {"ranges", ranges},
-            {"api", a.api},
-            {"cpu_functions", a.functions},
-            {"os_calls", a.os_calls},
-            {"threads", a.threads},
-            {"gpu_metrics", a.metrics}};
-}
-
-Json as_json(const Evidence& evidence, const std::optional<std::string>& range) {
+Json as_json(const ReportFile& report, const std::string& file, const std::optional<std::string>& range) {
     Json json = Json::object();
-    if (evidence.has_trace())
-        json = analysis_json(analyse(evidence.trace(), range), range_use(evidence.trace(), range));
-    if (range) return json;
+    if (report.has_trace()) {
+        const Trace& trace = report.trace();
+        const Analysis a = analyse(trace, range);
+        json = analysis_json(a, range_use(trace, range), first_steps(trace, a, file));
+        json["source_format"] = trace.format == SourceFormat::kineto ? "kineto" : "nsys";
+        if (!trace.knows_results)
+            for (auto& call : json["api"]) call["failed"] = nullptr;
+    }
+    if (range || !report.evidence) return json;
+    const Evidence& evidence = *report.evidence;
     if (evidence.was_run("ncu")) json["ncu_metrics"] = to_json(counters_in(evidence));
     if (!sanitizers_run(evidence).empty()) json["sanitizer_reports"] = to_json(reports_in(evidence));
     return json;
 }
 
-int analyze(const std::string& file, const std::string& range_name, bool json) {
+int analyze(const std::string& file, const std::string& range_name, bool json, bool with_sizes) {
     const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
     const ReportFile report = open_report(file, announce_to_terminal, range.has_value());
-    const Evidence& evidence = report.evidence;
     if (json) {
-        print_json(as_json(evidence, range));
+        print_json(as_json(report, file, range));
         return kFine;
     }
     fmt::print("{}{}\n", bold(printable(file)), range ? fmt::format(", range '{}'", printable(*range)) : "");
     if (!report.label.empty()) fmt::print("{}\n", paragraph(report.label));
-    if (evidence.has_trace())
-        print_time(evidence, range);
-    else
+    if (report.has_trace()) {
+        const Analysis a = analyse(report.trace(), range);
+        print_time(report, a, first_steps(report.trace(), a, file), with_sizes);
+    } else {
         fmt::print("no trace of nsys, so nothing about time\n\n");
-    if (!range) print_other_tools(evidence);  // they know no ranges
-    if (!range && evidence.was_run("ncu_details"))
+    }
+    if (range || !report.evidence) return kFine;  // the other tools know no ranges
+    print_other_tools(*report.evidence);
+    if (report.evidence->was_run("ncu_details"))
         fmt::print("sections {}\n", paragraph("./lab ncu-details " + shell_line({file}) +
                                                   " shows those of ncu, its rules, and source lines",
                                               9));
@@ -341,23 +364,26 @@ int analyze(const std::string& file, const std::string& range_name, bool json) {
 void add_analyze(Session& session) {
     struct Options {
         std::string file, range;
-        bool json = false;
+        bool json = false, sizes = false;
     };
     const auto options = std::make_shared<Options>();
     Subcommand command(
         session, "analyze", "where the time goes in a report of your own",
-        "Idle time is sorted by the call that launched the work at its end: it began in the gap, so the "
-        "host was late; it began before, and the gap is under 30 µs, as the GPU needs from one "
-        "piece of work to the next; or neither. A device-to-device copy reads and writes, and "
-        "its bytes are counted once. Memsets are no copies.\n"
+        "Up to three sentences say what to do first: docs/analyze.md has their rules. Idle time is sorted by "
+        "the "
+        "call that launched the work at its end: it began in the gap, so the host was late; it began before, "
+        "and "
+        "the gap is under 30 µs, as the GPU needs from one piece of work to the next; or neither. A "
+        "device-to-device copy reads and writes, and its bytes are counted once. Memsets are no copies.\n"
         "Of several GPUs it is about the one with the most kernel time. Counters of ncu and "
         "reports of compute-sanitizer, which evidence of the course may hold, are of the "
         "whole run and shown without --range. CPU samples, OS calls and threads are of all threads while the "
         "host is in the range. Times in JSON are in ns.\n"
         "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
-        [options] { return analyze(options->file, options->range, options->json); });
+        [options] { return analyze(options->file, options->range, options->json, options->sizes); });
     command.argument("FILE", options->file, kReportText);
     command.option("--range", "NAME", options->range, kRangeText);
+    command.flag("--sizes", options->sizes, "lists the launch sizes of a kernel that has several");
     command.flag("--json", options->json, "prints everything as JSON");
 }
 

@@ -66,6 +66,7 @@ void add_doctor(Session& session);
 void add_run(Session& session);
 void add_tools(Session& session);  ///< nsys, ncu, sanitize
 void add_analyze(Session& session);
+void add_compare(Session& session);
 void add_ncu_details(Session& session);
 void add_timeline(Session& session);
 void add_gate(Session& session);

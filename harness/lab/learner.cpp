@@ -87,22 +87,24 @@ Exercise choose_exercise(const std::string& name) {
     const Case& of = *chosen.part;
     // As deep as the exercise's own folder, so that the build line in the file's head works there too.
     const fs::path answer = course.root() / "work" / *of.folder.begin() / of.folder.filename() / "answer.cu";
-    const std::string short_name = chapter + "/" + of.name;
+    const std::string short_name = chapter + "/" + of.argument();
     return {course, std::move(chosen), of, short_name, course.shown(answer), answer, progress_of(course)};
 }
 
 std::string next_exercise(const Chapter& chapter, const Case& exercise) {
-    const auto next = static_cast<std::size_t>(exercise.number);
-    if (next == chapter.exercises.size()) return fmt::format("./lab quiz {}", chapter.short_id);
-    return fmt::format("./lab start {}/{}", chapter.short_id, chapter.exercises[next].name);
+    const auto next = std::find_if(chapter.exercises.begin(), chapter.exercises.end(),
+                                   [&](const Case& e) { return e.number > exercise.number; });
+    if (next == chapter.exercises.end()) return "./lab quiz " + chapter.short_id;
+    return fmt::format("./lab start {}/{}", chapter.short_id, next->name);
 }
 
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
     if (done.passed) return next_exercise(chapter, exercise);
-    if (done.repaired) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise.name);
-    return fmt::format("./lab {} {}/{}", done.started || done.checks > 0 ? "check" : "start",
-                       chapter.short_id, exercise.name);
+    const char* const command = done.repaired                     ? "diagnose"
+                                : done.started || done.checks > 0 ? "check"
+                                                                  : "start";
+    return fmt::format("./lab {} {}/{}", command, chapter.short_id, exercise.argument());
 }
 
 namespace {
@@ -130,18 +132,31 @@ std::string next_in_begun(const std::vector<Chapter>& chapters, const Progress& 
     return next;
 }
 
+/// The first step of a chapter that is open; "" if there is none.
+std::string next_in_chapter(const Chapter& chapter, const Progress& progress) {
+    if (has_open_question(progress, chapter, chapter.look)) return "./lab look " + chapter.short_id;
+    for (const Case& e : chapter.exercises) {
+        const Case& own = begun_draw(progress, e);
+        const Done done = progress.exercise(own.subjects());
+        // Of draws that are not begun, the learner's name says which: `start` does without a number.
+        if (done.line == 0) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
+        if (!done.passed && !done.ungraded) return next_step(progress, chapter, own);
+    }
+    return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id : "";
+}
+
 }  // namespace
 
 std::string next_in_course(const std::vector<Chapter>& chapters, const Progress& progress) {
     if (const std::string next = next_in_begun(chapters, progress); !next.empty()) return next;
-    for (const Chapter& chapter : chapters) {
-        if (has_open_question(progress, chapter, chapter.look)) return "./lab look " + chapter.short_id;
-        for (const Case& e : chapter.exercises) {
-            const Case& own = begun_draw(progress, e);
-            const Done done = progress.exercise(own.subjects());
-            if (!done.passed && !done.ungraded) return next_step(progress, chapter, own);
-        }
-        if (has_open_question(progress, chapter, chapter.quiz)) return "./lab quiz " + chapter.short_id;
+    const std::string last = progress.last_subject();
+    const std::string id = last.substr(0, last.find_first_of("/:"));
+    const auto found =
+        std::find_if(chapters.begin(), chapters.end(), [&](const Chapter& c) { return c.id == id; });
+    const std::ptrdiff_t here = found == chapters.end() ? 0 : found - chapters.begin();
+    for (std::ptrdiff_t i = 0; i < std::ssize(chapters); ++i) {
+        const auto at = static_cast<std::size_t>((here + i) % std::ssize(chapters));
+        if (const std::string next = next_in_chapter(chapters[at], progress); !next.empty()) return next;
     }
     return "./lab report";
 }

@@ -17,7 +17,7 @@ struct Exercise {
     Course course;
     Course::Chosen chosen;
     const Case& of;      ///< into `chosen`
-    std::string name;    ///< "ch05/vector_add_pipeline", as commands take it
+    std::string name;    ///< as commands take it: "ch05/vector_add_pipeline", or "ch05/frames:2" of a draw
     std::string answer;  ///< "work/ch05_streams/1_vector_add_pipeline/answer.cu", as a person would type it
     std::filesystem::path answer_path;
     Progress progress;
@@ -57,7 +57,8 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 /// The command to go on with: start it, check it, or if it is passed, the next one.
 [[nodiscard]] std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise);
 
-/// The command to go on with in the whole course.
+/// The command to go on with in the whole course: in the exercise that was begun, else in the chapter of the
+/// latest progress, then in those behind it, then in what was passed over before it.
 [[nodiscard]] std::string next_in_course(const std::vector<Chapter>& chapters, const Progress& progress);
 
 using Answers = std::map<std::string, std::string>;  ///< by the question's id

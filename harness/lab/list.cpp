@@ -102,9 +102,11 @@ void add_list(Session& session) {
     command.flag("--json", *json, "prints the list as JSON");
     command.flag("--names", *names, "prints only the names that commands take, one a line");
     command.exclude("--json", "--names");
-    Subcommand(session, "next", "what to do now: one command",
-               "The exercise that you have begun, else the first step of the course that you have not done.",
-               [] { return next(); });
+    Subcommand(
+        session, "next", "what to do now: one command",
+        "The exercise that you have begun, else the first open step of the chapter that you were in last and "
+        "of those behind it, else what you passed over before.",
+        [] { return next(); });
 }
 
 }  // namespace lab

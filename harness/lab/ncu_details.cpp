@@ -182,14 +182,20 @@ Pages pages_in(const DetailsOptions& options) {
         return pages;
     }
     const ReportFile report = open_report(options.file, announce_to_terminal, false);
-    if (!report.evidence.was_run("ncu_details"))
+    if (!report.evidence)
+        throw Error(fmt::format(
+            "{} is a trace of torch.profiler, which holds no sections of ncu: ./lab analyze shows "
+            "what it holds.",
+            options.file));
+    const Evidence& evidence = *report.evidence;
+    if (!evidence.was_run("ncu_details"))
         throw Error(fmt::format("{} holds no sections of ncu: {}", options.file,
-                                report.evidence.was_run("ncu")
+                                evidence.was_run("ncu")
                                     ? "its counters alone were recorded. ./lab analyze shows them."
                                     : "it was recorded without ncu."),
                     kNothingCouldRun);
-    return {chosen(profiled_launches_in(report.evidence), options), report.label,
-            live_command(report.evidence.provenance(), options)};
+    return {chosen(profiled_launches_in(evidence), options), report.label,
+            live_command(evidence.provenance(), options)};
 }
 
 Json source_json(const ProfiledLaunch& launch) {

@@ -41,7 +41,7 @@ struct Questionnaire {
         return purpose == Question::look_first ? chapter.look : chapter.quiz;
     }
     [[nodiscard]] std::string command() const {
-        if (exercise) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise->name);
+        if (exercise) return fmt::format("./lab diagnose {}/{}", chapter.short_id, exercise->argument());
         return (purpose == Question::look_first ? "./lab look " : "./lab quiz ") + chapter.short_id;
     }
 };
@@ -52,7 +52,10 @@ constexpr int kMostTries = 2;  ///< a third would be a guess
 void print_question(const Chapter& chapter, const Question& question, std::size_t number,
                     const std::string& label) {
     const std::string asked = fmt::format("{} {}", bold(fmt::format("{}.", number)), question.asks);
-    const std::string about = fmt::format("{} · {}", question.id, chapter.program_of(question).file.string());
+    const std::string unit = unit_asked(question);
+    const std::string about =
+        fmt::format("{} · {}{}", question.id, chapter.program_of(question).file.string(),
+                    unit.empty() ? "" : " · unit: " + unit);
     fmt::print("\n{}\n   {}\n", paragraph(asked, 3), dim(paragraph(about, 3)));
     if (!label.empty()) fmt::print("   {}\n", dim(paragraph(label, 3)));
     for (std::size_t i = 0; i < question.choices.size(); ++i)
@@ -94,10 +97,9 @@ Answers read_answers(const std::string& path, const std::vector<Question>& quest
 
 /// Asks for one line: empty to pass the question; nothing to end the quiz.
 std::optional<std::string> ask_line(const Question& question) {
-    const std::string unit =
-        question.unit.empty() || question.unit == "share" ? "" : " (" + question.unit + ")";
+    const std::string unit = unit_asked(question);
     const char* const kind = question.wants_text ? "name" : question.choices.empty() ? "number" : "letter";
-    fmt::print("   {}{}: ", kind, unit);
+    fmt::print("   {}{}: ", kind, unit.empty() ? "" : " (" + unit + ")");
     std::fflush(stdout);
     std::string line;
     const bool ended = !std::getline(std::cin, line);
@@ -181,10 +183,9 @@ class Round {
         for (const Question& q : asked_.questions())
             if (q.instead_of.empty())
                 all_.push_back({&q, is_asking_ ? last_result(progress_, asked_, q) : Result::unanswered});
-        const auto is_done = [&](const Graded& g) { return !options_.all && g.result == Result::right; };
+        const auto is_done = [&](const Graded& g) { return is_right_before(*g.question); };
         if (is_asking_) print_how_to_answer(all_.size(), std::count_if(all_.begin(), all_.end(), is_done));
         for (std::size_t i = 0; i < all_.size() && !has_left_; ++i) {
-            if (is_done(all_[i])) continue;
             const Question& first = *all_[i].question;
             if (is_right_before(first)) {
                 all_[i].result = Result::right;
@@ -207,10 +208,11 @@ class Round {
     }
 
   private:
-    /// Was it answered right before, and does a file of answers leave it out?
+    /// Was it answered right before, so that it is passed over? Not if a file of answers has it, or if the
+    /// questions are only listed.
     [[nodiscard]] bool is_right_before(const Question& question) const {
-        return answers_ && !options_.all && !answers_->count(question.id) &&
-               last_result(progress_, asked_, question) == Result::right;
+        const bool is_answered_now = answers_ ? answers_->count(question.id) > 0 : !is_asking_;
+        return !options_.all && !is_answered_now && last_result(progress_, asked_, question) == Result::right;
     }
 
     /// The question, or its sibling once two answers to it were wrong.
@@ -384,7 +386,9 @@ void add_questions(Session& session, Question::Purpose purpose, const char* name
         session, name, what,
         "On a terminal an empty line passes a question, and q or Ctrl-D ends. After two wrong answers to a "
         "question another one takes its place, if there is one. A file of answers has lines 'question = "
-        "answer': a number with or without its unit, a share as 0.5 or 50%, a choice by its letter, a name. "
+        "answer': a number with or without its unit, a share as 0.5 or 50%, percent as 2 or 2%, a choice by "
+        "its "
+        "letter, a name. "
         "What stands behind a # is a comment.\n"
         "Exit codes: 1 an answer is wrong or a question open, 77 only questions without a recorded run are "
         "left.",

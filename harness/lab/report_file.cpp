@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "evidence/kineto_trace.h"
 #include "tools/machine.h"
 
 namespace lab {
@@ -55,6 +56,12 @@ std::string recorded_of(const Course& course, const Program& program) {
 }
 
 std::string not_recorded_line(const Trace& trace) {
+    if (trace.format == SourceFormat::kineto)
+        return paragraph(
+                   fmt::format("not in Kineto's JSON: {}OS calls, CPU samples, context switches, GPU metrics "
+                               "(nsys records them: docs/nsys.md)",
+                               trace.knows_results ? "" : "what calls returned, ")) +
+               "\n";
     std::vector<std::string> missing;
     for (const auto& [is_missing, what] : {std::pair{trace.os_calls.empty(), "OS calls"},
                                            {trace.cpu_samples.empty(), "CPU samples"},
@@ -76,6 +83,7 @@ ReportFile open_report(const std::string& file, const Announce& announce, bool n
             fmt::format("{} is a report of ncu: ncu-ui opens it, and ./lab ncu-details {} prints it. "
                         "Neither needs a GPU.",
                         file, shell_line({file})));
+    if (is_kineto_trace(path)) return {std::move(scratch), std::nullopt, read_kineto_trace(path), ""};
     if (path.extension() == ".nsys-rep") {
         // Without nsys, an export that lies beside the report is as good.
         const fs::path exported = fs::path(path).replace_extension(".sqlite");
@@ -91,8 +99,8 @@ ReportFile open_report(const std::string& file, const Announce& announce, bool n
             fmt::format("# {}-wal holds changes that no checkpoint has written into the file: they are "
                         "left out",
                         path.string()));
-    ReportFile report{std::move(scratch), Evidence::open(path), ""};
-    const Evidence& evidence = report.evidence;
+    ReportFile report{std::move(scratch), Evidence::open(path), std::nullopt, ""};
+    const Evidence& evidence = *report.evidence;
     if (!evidence.provenance().empty()) {
         const fs::path live = Course::find().build_folder() / "live";
         const std::string inside = fs::absolute(file).lexically_normal().lexically_relative(live).string();

@@ -237,7 +237,7 @@ const Case& subject_of(const Course::Chosen& chosen, const Progress& progress) {
             throw Error(
                 fmt::format("the answers to {0}/{1} would tell its diagnosis: they are shown once yours has "
                             "passed. ./lab start {0}/{1} begins it.",
-                            chapter, chosen.part->name));
+                            chapter, chosen.part->argument()));
         return *chosen.part;
     }
     const Case* most = nullptr;
@@ -254,12 +254,12 @@ struct ReviewOptions {
 
 int review(const ReviewOptions& options) {
     const Course course = Course::find();
-    const Course::Chosen chosen = course.choose(options.name);
+    const Course::Chosen chosen = choose_own(course, options.name);
     const Case& of = subject_of(chosen, progress_of(course));
     const std::vector<Reviewed> four = choose_four(course, of);
     const std::vector<const Finding*> findings = findings_of(four);
     const std::vector<Asked> questions = questions_of(four, findings);
-    const std::string name = chosen.chapter.short_id + "/" + of.name;
+    const std::string name = chosen.chapter.short_id + "/" + of.argument();
     if (options.json) {
         nlohmann::ordered_json json{{"exercise", name}};
         for (const Finding* finding : findings) {

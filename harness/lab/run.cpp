@@ -188,7 +188,7 @@ void print(const Course& course, const Found& found, const std::vector<Found>& s
 int run_starter(const Course& course, const Course::Chosen& chosen, Source source,
                 const RunOptions& options) {
     const Case& of = chosen.subject();
-    const std::string name = chosen.chapter.short_id + "/" + of.name;
+    const std::string name = chosen.chapter.short_id + "/" + of.argument();
     if (options.json)
         throw Error(
             fmt::format("the findings of {} would tell the diagnosis: they are shown once it has passed, "

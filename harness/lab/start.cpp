@@ -19,7 +19,8 @@ void print_next(const Exercise& exercise) {
 
 /// `draw`: of an exercise whose fault is drawn; 0 for the learner's own.
 int start(const std::string& name, int draw) {
-    const Exercise exercise = choose_exercise(draw > 0 ? fmt::format("{}:{}", name, draw) : name);
+    const Exercise exercise =
+        choose_exercise(draw > 0 ? fmt::format("{}:{}", name.substr(0, name.find(':')), draw) : name);
     const bool is_begun = fs::exists(exercise.answer_path);
     if (is_begun) {
         fmt::print("begun already; ./lab reset {} puts the starter back\n", exercise.name);

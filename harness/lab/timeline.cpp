@@ -64,8 +64,8 @@ int timeline(const TimelineRequest& request) {
     for (const std::string& file : {request.file, request.second}) {
         if (file.empty()) continue;
         const ReportFile& report = reports.emplace_back(open_report(file, announce_to_terminal, true));
-        programs.push_back({&report.evidence.trace(),
-                            {title_of(file, from_ns, to_ns), report.label, range, true, from_ns, to_ns}});
+        programs.push_back(
+            {&report.trace(), {title_of(file, from_ns, to_ns), report.label, range, true, from_ns, to_ns}});
     }
     const std::vector<Timeline> timelines = build_timelines(programs);
     if (!request.svg.empty()) write_output(request.svg, timeline_svg(timelines), "");
@@ -109,7 +109,7 @@ void add_timeline(Session& session) {
     command.option("--to", "TIME", request->to, "draws up to this time, such as 45ms");
     command.option("--svg", "FILE", request->svg, "writes an SVG to this file");
     command.option("--chrome", "FILE", request->chrome,
-                   "writes Chrome trace JSON, which Perfetto opens, to this file");
+                   "writes Chrome trace JSON, which Perfetto and Holistic Trace Analysis open, to this file");
 }
 
 }  // namespace lab

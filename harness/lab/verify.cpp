@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -88,22 +89,31 @@ Evidence record_for_all(const Course& course, const Case& of, const Program& pro
     return evidence;
 }
 
-/// The recorded run of today's program, if it was made on this GPU, by its driver and tools of today.
-std::optional<Evidence> recorded_here(const Course& course, const Program& program, const Provenance& here) {
+/// By a program's id.
+using Recordings = std::map<std::string, Evidence>;
+
+/// Takes out of `programs` those whose recorded run is of today's program and was made on this GPU, by its
+/// driver and tools of today, and opens these runs.
+Recordings recorded_here(const Course& course, std::vector<Program>& programs, const Provenance& here) {
     constexpr std::array kKeys{"gpu", "driver", "cuda", "nsys", "ncu", "compute-sanitizer"};
-    std::optional<Evidence> evidence = fresh_recording(course, program);
-    const auto differs = [&](const char* key) {
-        const std::string there = value_of(evidence->provenance(), key);
-        return !there.empty() && there != value_of(here, key);
-    };
-    if (evidence && std::any_of(kKeys.begin(), kKeys.end(), differs)) evidence.reset();
-    return evidence;
+    Recordings recordings;
+    std::erase_if(programs, [&](const Program& program) {
+        std::optional<Evidence> evidence = fresh_recording(course, program);
+        const auto differs = [&](const char* key) {
+            const std::string there = value_of(evidence->provenance(), key);
+            return !there.empty() && there != value_of(here, key);
+        };
+        if (!evidence || std::any_of(kKeys.begin(), kKeys.end(), differs)) return false;
+        recordings.emplace(program.id(), std::move(*evidence));
+        return true;
+    });
+    return recordings;
 }
 
-/// Judges a chapter on this GPU. With `publish` what is recorded for it becomes the course's evidence. With
-/// `before`, what was recorded and verified before on this machine, and has not changed since, counts.
-Verified verify_live(const Course& course, const Chapter& chapter, bool publish, const Verification* before,
-                     const AddClaim& print) {
+/// Judges a chapter on this GPU. With `publish` what is recorded for it becomes the course's evidence.
+/// `fresh` and what passed in `before`, and has not changed since, count as they are.
+Verified verify_live(const Course& course, const Chapter& chapter, bool publish, Recordings fresh,
+                     const Verification& before, const AddClaim& print) {
     Verified verified = verified_here();
     const AddClaim add = [&](Claim claim) {
         print(claim);
@@ -112,16 +122,15 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
         if (const std::string missing = missing_for_live(of); !missing.empty())
             throw Error(missing, kNothingCouldRun);
-        std::optional<Evidence> fresh;
-        if (before) fresh = recorded_here(course, program, verified.provenance);
-        Evidence evidence = fresh     ? std::move(*fresh)
+        auto recorded = fresh.extract(program.id());
+        Evidence evidence = recorded  ? std::move(recorded.mapped())
                             : publish ? record_for_all(course, of, program)
                                       : record_live(course, program, announce_to_terminal);
         verified.sources[program.id()] = fingerprint_in(evidence.provenance());
         return evidence;
     };
     for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add);
-    verify_clean(course, chapter, before ? *before : Verification{}, add);
+    verify_clean(course, chapter, before, add);
     return verified;
 }
 
@@ -168,21 +177,17 @@ int verify(const VerifyOptions& options) {
                         "recorded.",
                         missing),
             kNothingCouldRun);
-    std::vector<Program> programs;
-    for (const Chapter& chapter : chapters) append(programs, all_programs(chapter));
-    if (options.stale) {
-        const Provenance here = verified_here().provenance;
-        std::erase_if(programs, [&](const Program& p) { return recorded_here(course, p, here).has_value(); });
-    }
-    std::erase_if(programs, [](const Program& p) { return !missing_libraries(p.flags).empty(); });  // not run
-    (void)build_programs(course, programs, announce_to_terminal);
     Verification verification = read_verification(course);
     Claims all;
     std::string not_kept;
     for (const Chapter& chapter : chapters) {
-        const Verification before = verification;
-        Verified verified =
-            verify_live(course, chapter, options.record, options.stale ? &before : nullptr, print_claim);
+        std::vector<Program> programs = all_programs(chapter);
+        Recordings fresh;
+        if (options.stale) fresh = recorded_here(course, programs, verified_here().provenance);
+        std::erase_if(programs, [](const Program& p) { return !missing_libraries(p.flags).empty(); });  // not run
+        (void)build_programs(course, programs, announce_to_terminal);
+        Verified verified = verify_live(course, chapter, options.record, std::move(fresh),
+                                        options.stale ? verification : Verification{}, print_claim);
         append(all, verified.claims);
         if (!options.save && !options.record) continue;
         if (!keep_verified(verification, chapter.id, std::move(verified))) not_kept += " " + chapter.id;

@@ -82,7 +82,8 @@ std::string told_by(const Course& course, const Chapter& chapter, const Question
 
 }  // namespace
 
-TEST_CASE("answers: neither the chapter's page nor the exercise's gives the answer to a question") {
+TEST_CASE("answers: neither the chapter's page nor the exercise's gives the answer to a question" *
+          doctest::test_suite("whole course")) {
     const Course course = Course(LAB_SOURCE_FOLDER);
     std::size_t asked = 0;
     for (const Chapter& chapter : course.chapters()) {

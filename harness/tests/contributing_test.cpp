@@ -19,9 +19,14 @@ std::string case_of_the_page() {
     return std::regex_replace(page.substr(begin, page.find("```", begin) - begin), std::regex("\n   "), "\n");
 }
 
-/// A course with the page's exercise: steps 1 to 4.
+/// A course with the page's exercise: steps 1 to 4. Of chapter 5 there is the pair besides: its exercises are
+/// judged elsewhere, and here again and again.
 struct WithExercise : CourseCopy {
     WithExercise() {
+        fs::remove_all(root() / "ch05_streams/exercises");
+        fs::remove(root() / "ch05_streams/README.md");  // it quotes them, and the quiz asks about them
+        const std::string chapter = read_file(root() / "ch05_streams/chapter.toml");
+        write_file(root() / "ch05_streams/chapter.toml", chapter.substr(0, chapter.find("[[quiz]]")));
         const fs::path folder = root() / kFolder;
         const auto like = [&](const char* file) {
             return std::regex_replace(read_file(root() / "ch05_streams" / file), std::regex("normalise"),

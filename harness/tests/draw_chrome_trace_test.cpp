@@ -51,9 +51,13 @@ Trace sample() {
 TEST_CASE("Every record becomes an event, in microseconds from the first and on a named track") {
     const json events = events_of(sample(), "X");
     CHECK(events.size() == 5);
-    const json copy = only(events, "copy host to device"), kernel = only(events, "work");
+    const json copy = only(events, "Memcpy HtoD (Pinned -> Device)"), kernel = only(events, "work");
     CHECK(copy.at("args").at("bytes") == 100'000'000);
-    CHECK(copy.at("args").at("from") == "pinned");
+    CHECK((copy.at("cat") == "gpu_memcpy" && kernel.at("cat") == "kernel"));
+    CHECK((kernel.at("args").at("device") == 0 && kernel.at("args").at("stream") == 13));
+    CHECK(kernel.at("args").at("correlation") == 1);
+    CHECK(only(events, "phase").at("cat") == "user_annotation");
+    CHECK(only(events, "cudaLaunchKernel").at("cat") == "cuda_runtime");
     CHECK(kernel.at("ts") == 102.501);
     CHECK(kernel.at("dur") == 132.066);
     CHECK(kernel.at("pid") == copy.at("pid"));

@@ -23,6 +23,7 @@ class HandMadeExport {
         int64_t stream = 7, device = 0, process = 1;
         std::string name = "add";
         int64_t grid_x = 2;
+        std::string full_name = {};  ///< "": a function of that name
     };
     struct CopyRow {
         int64_t start, end, correlation;
@@ -94,7 +95,8 @@ class HandMadeExport {
              "shortName, mangledName, registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ, "
              "staticSharedMemory, dynamicSharedMemory, graphNodeId");
         insert("CUPTI_ACTIVITY_KIND_KERNEL", k.start, k.end, k.device, 1, "NULL", k.stream, k.correlation,
-               global_process(k.process), text("void " + k.name + "(int *)"), text(k.name),
+               global_process(k.process),
+               text(k.full_name.empty() ? "void " + k.name + "(int *)" : k.full_name), text(k.name),
                text("_Z" + k.name), 16, k.grid_x, 1, 1, 256, 1, 1, 0, 0, "NULL");
     }
     void add(const CopyRow& c) {

@@ -4,6 +4,7 @@
 parts=(ch05_streams docs/verification.json)
 # shellcheck source=harness/tests/shell_checks.sh
 source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
+keep_one_exercise
 
 bad_reports() {
     topic='bad reports'
@@ -14,6 +15,8 @@ bad_reports() {
             says "$1"
             check 'it is no mistake of lab' lacks "$err" 'mistake in lab'
         done
+        expect 2 compare "$sample" "$bad"
+        says "$1"
     }
     # Names of the same length keep the database whole, if none lies across two of its pages.
     altered() { sed "$1" "$sample" >"$bad"; }
@@ -23,6 +26,14 @@ bad_reports() {
     done
     echo 'no database' >"$bad"
     refused 'is not an SQLite file'
+    head -c 3000 harness/tests/samples/kineto_made.json >"$bad"
+    refused 'is cut short: its JSON ends at byte'
+    gzip -c harness/tests/samples/kineto_made.json | head -c 900 >"$bad"
+    refused 'is cut short: its gzip data end at byte'
+    echo '{"schemaVersion": 1}' >"$bad"
+    refused 'is JSON, but no trace'
+    expect 2 ncu-details harness/tests/samples/kineto_made.json
+    says 'a trace of torch.profiler'
     rm "$bad"
     refused 'there is no file'
     altered 's/StringIds/StringIdz/g'
@@ -34,6 +45,8 @@ bad_reports() {
         expect 0 "$verb" "$bad"
         check 'lets no escape code through' lacks "$out$err" "$escape"
     done
+    expect 0 compare "$sample" "$bad"
+    check 'lets no escape code through' lacks "$out$err" "$escape"
 }
 
 # A mistake in a case's files is an error with the file, the line and what is wrong.

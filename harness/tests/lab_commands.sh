@@ -190,6 +190,13 @@ analyze() {
     prints '========= Leaked 400 bytes'
     expect 0 analyze harness/tests/samples/nsys_2025.3_fixed.sqlite
     prints_no 'recorded ·'
+    expect 0 analyze harness/tests/samples/kineto_made.json
+    for text in 'rank 1' 'GPU 1  NVIDIA H200' triton_poi_fused_add_0 '## backward ##' "not in Kineto's JSON"; do
+        prints "$text"
+    done
+    prints_no 'NVTX range'
+    expect 2 analyze harness/tests/samples/kineto_made.json --range none
+    says "it has 'ProfilerStep#7'"
     if try_without nsys analyze "$recorded/fixed.nsys-rep"; then
         exits 77
         says "exported already: ./lab analyze $recorded/fixed.sqlite"
@@ -202,6 +209,25 @@ analyze() {
     expect 0 analyze "$temporary/own.nsys-rep"
     prints single_thread_sum
     says 'nsys export --type sqlite'
+}
+
+compare() {
+    topic='compare'
+    local text
+    expect 0 compare "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --range normalise
+    for text in 'recorded · NVIDIA H200' 'program: A has ch05_streams/buggy.cu' 'add up to' single_thread_sum \
+        'H2D, pinned to device' './lab gate PROGRAM_A PROGRAM_B'; do prints "$text"; done
+    expect 2 compare "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --range normalize
+    says "'warm-up', 'normalise'"
+    expect 2 compare "$recorded/buggy.sqlite"
+    says 'B is required'
+    ln -s "$course/$recorded/buggy.sqlite" "$temporary/link.sqlite"
+    expect 2 compare "$recorded/buggy.sqlite" "$temporary/link.sqlite"
+    says 'are one file'
+    expect 2 compare "$recorded/buggy.sqlite" ch04_sanitizer/evidence/h200/none.sqlite
+    says 'there is no file'
+    expect 0 compare harness/tests/samples/nsys_2025.3_buggy.sqlite "$recorded/buggy.sqlite"
+    prints_no ': A has '
 }
 
 timeline() {
@@ -221,6 +247,11 @@ timeline() {
     check 'both are on one scale' test "$(grep -c ' 30 ms' <<<"$out")" -eq 2
     expect 0 timeline "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --html "$new/both.html"
     check 'the page holds both' grep -q '"title":"buggy.sqlite".*"title":"fixed.sqlite"' "$new/both.html"
+    gzip -c harness/tests/samples/kineto_made.json >"$new/no_name_that_says_so"
+    expect 0 timeline "$new/no_name_that_says_so" --html "$new/kineto.html"
+    check 'the page holds the annotation' grep -q '## backward ##' "$new/kineto.html"
+    expect 0 timeline "$new/no_name_that_says_so"
+    prints 'Stream 20'
     expect 2 timeline "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --chrome "$new/both.json"
     says 'name one FILE'
     expect 0 run ch05 --recorded --html "$new/run.html"
@@ -239,6 +270,10 @@ timeline() {
 docs() {
     topic='docs'
     local page=ch05_streams/planted.md text
+    # Whether the course's pages are up to date is another test's; each of these runs would make all of them.
+    rm -r ch04_sanitizer
+    echo '# A course' >README.md
+    find ch05_streams -name README.md -delete
     expect 0 docs
     printf '%s\n' '<!-- measured: pair -->' 'old numbers' '<!-- /measured -->' '<!-- diff: buggy.cu fixed.cu -->' \
         '<!-- /diff -->' '<!-- figure: pair fixed range=normalise file=planted.svg -->' '<!-- /figure -->' \
@@ -265,4 +300,4 @@ docs() {
     says "no finding 'stream_used'; did you mean streams_used?"
 }
 
-run_parts help_and_usage names front_door first_build list_and_report run_recorded run_without_gpu colour analyze timeline docs
+run_parts help_and_usage names front_door first_build list_and_report run_recorded run_without_gpu colour analyze compare timeline docs

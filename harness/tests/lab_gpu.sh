@@ -8,10 +8,7 @@ source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
 readonly of_exercise=$exercise/evidence/h200
 programs_of_exercise=$(find "$of_exercise" -name '*.sqlite' | wc -l)
 readonly programs_of_exercise
-# One exercise is enough, and questions about the others go with them.
-rm -r ch05_streams/exercises/{[2-9]_*,[1-9][0-9]_*}
-awk -v RS= -v ORS='\n\n' '!/\ncase = /' ch05_streams/chapter.toml >"$temporary/chapter.toml"
-mv "$temporary/chapter.toml" ch05_streams/
+keep_one_exercise
 
 run_live() {
     topic='run, live'

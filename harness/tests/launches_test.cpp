@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include <set>
 
 #include "core/error.h"
@@ -142,6 +144,10 @@ TEST_CASE("launches: ranges are summed by name and domain") {
     CHECK(all[1].count == 2);
     CHECK(all[1].host_ns == 50);
     CHECK(all[1].gpu_ns == 57);  // 50 and 7
+    CHECK(std::tuple(all[1].host.min_ns, all[1].host.median_ns, all[1].host.max_ns) ==
+          std::tuple(20, 25, 30));
+    CHECK(std::tuple(all[1].gpu.count, all[1].gpu.min_ns, all[1].gpu.max_ns) == std::tuple(2, 7, 50));
+    CHECK(all[1].slowest_start_ns == 0);
     CHECK(all[2].gpu_ns == 0);
     CHECK(range_use(trace, "whole").size() == 2);
     CHECK_THROWS_AS((void)range_use(trace, "nowhere"), Error);

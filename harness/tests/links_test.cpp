@@ -53,7 +53,7 @@ int for_each_match(const std::string& text, const std::regex& pattern, const Use
 
 }  // namespace
 
-TEST_CASE("links: each leads to a file, and to a heading in it") {
+TEST_CASE("links: each leads to a file, and to a heading in it" * doctest::test_suite("whole course")) {
     int links = 0;
     for (const fs::path& page : pages())
         for (const std::string& line : prose_of(page)) {

@@ -89,7 +89,8 @@ Names called_wrong() {
 
 }  // namespace
 
-TEST_CASE("metrics: ncu has every name on the pages and in the chapters, and none that is called wrong") {
+TEST_CASE("metrics: ncu has every name on the pages and in the chapters, and none that is called wrong" *
+          doctest::test_suite("whole course")) {
     CHECK(is_metric("dram__bytes.sum.per_second", true));
     CHECK(is_metric("smsp__average_warps_issue_stalled_*_per_issue_active.ratio", true));
     for (const char* wrong : {"dram__bytes", "dram__bytes.ratio", "sm__throughput.avg", "launch__no_*"})

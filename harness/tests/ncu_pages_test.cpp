@@ -145,6 +145,28 @@ TEST_CASE("ncu pages: lines and instructions of a real page") {
     CHECK(load->address == 0x200);
 }
 
+TEST_CASE("ncu pages: instructions that ncu lists twice below their line count once") {
+    const std::string line = R"("7","f();","-","-","5","6","1","4")"
+                             "\n",
+                      first = R"("","","0x7f10","MOV","2","3","0","0")"
+                              "\n",
+                      second = R"("","","0x7f20","EXIT","3","3","0","0")"
+                               "\n";
+    const ProfiledLaunch once = source_of(kSourceHead + line + first + second + first + second);
+    REQUIRE(once.instructions.size() == 2);
+    CHECK(once.instructions[1].text == "EXIT");
+    const std::string caller = R"("9","g();","-","-","5","6","1","4")"
+                               "\n";
+    CHECK(source_of(kSourceHead + line + first + second + caller + first).instructions.size() == 3);
+
+    ProfiledLaunch twice = once;
+    append(twice.instructions, once.instructions);
+    const Evidence evidence = Recorded({twice}).written();
+    CHECK(profiled_launches_in(evidence).at(0).instructions.size() == 2);
+    CHECK(answer_of(evidence, "SELECT SUM(samples) FROM NCU_SASS") == "5");
+    CHECK(answer_of(evidence, "SELECT SUM(samples) FROM NCU_SOURCE") == "5");
+}
+
 TEST_CASE("ncu pages: a source line may hold anything; rows that are cut short are counted") {
     const std::string end = R"(","-","-","5","6","1","4")"
                             "\n";

@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "evidence/analysis.h"
+#include "evidence/kernel_names.h"
 #include "hand_made_export.h"
 
 using namespace lab;
@@ -82,10 +83,10 @@ Lines tables_of(const Analysis& a) {
     for (const StreamUse& s : a.streams)
         lines.insert(fmt::format("stream {} {} {}", s.stream, s.kernels, s.copies));
     for (const KernelUse& k : a.kernels) {
-        lines.insert(fmt::format("{} {} {} {} {}", k.name, k.count, k.total_ns, k.min_ns, k.max_ns));
+        lines.insert(fmt::format("{} {} {} {} {}", k.full_name, k.count, k.total_ns, k.min_ns, k.max_ns));
         for (const LaunchUse& l : k.sizes)
             lines.insert(
-                fmt::format("{} {},{} {}", k.name, l.size.grid[0], l.size.block[0], l.times.total_ns));
+                fmt::format("{} {},{} {}", k.full_name, l.size.grid[0], l.size.block[0], l.times.total_ns));
     }
     for (const CopyUse& c : a.copies)
         lines.insert(
@@ -99,7 +100,7 @@ Lines tables_of(const Analysis& a) {
 Lines tables_by_sql(const Database& database) {
     Lines lines;
     for (Statement row = database.prepare(R"(
-WITH k AS (SELECT name, stream, duration, grid_x, grid_y, grid_z, block_x, block_y, block_z FROM kernels
+WITH k AS (SELECT full_name AS name, stream, duration, grid_x, grid_y, grid_z, block_x, block_y, block_z FROM kernels
            UNION ALL SELECT 'CUDA graph as a whole', stream, duration, 0, 0, 0, 0, 0, 0 FROM graph_runs),
      c AS (SELECT direction, from_kind, to_kind, bytes, duration, stream FROM copies
            UNION ALL SELECT 'set', '', to_kind, bytes, duration, stream FROM sets)
@@ -120,13 +121,17 @@ FROM api_calls GROUP BY name)");
 
 }  // namespace
 
-TEST_CASE("one engine: SQL and the analysis agree on every recording, and in every range of it") {
+TEST_CASE("one engine: SQL and the analysis agree on every recording, and in every range of it" *
+          doctest::test_suite("whole course")) {
     int compared = 0, ranges_with_work = 0;
     for (const fs::path& file : recordings()) {
         const Database database = Database::open_untrusted(file);
         if (!database.has_table("CUPTI_ACTIVITY_KIND_RUNTIME")) continue;  // nsys did not trace the program
         ++compared;
         const Capture capture(database);
+        for (Statement kernel = database.prepare("SELECT DISTINCT full_name, name FROM kernels");
+             kernel.next();)
+            CHECK(short_kernel_name(kernel.text(0)) == kernel.text(1));
         std::set<std::optional<std::string>> ranges{std::nullopt};
         for (const Range& range : capture.trace().ranges) ranges.insert(range.name);
         for (const std::optional<std::string>& range : ranges) {

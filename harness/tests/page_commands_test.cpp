@@ -117,7 +117,7 @@ TEST_CASE("page commands: every command line of every page uses what its tool's 
     CHECK(commands >= 35);
 }
 
-TEST_CASE("page commands: what is gone is gone from every page") {
+TEST_CASE("page commands: what is gone is gone from every page" * doctest::test_suite("whole course")) {
     for (const Tool& tool : tools()) {
         CHECK(tool.known.size() > 40);
         CHECK(tool.renamed.gone.size() >= 6);

@@ -50,6 +50,20 @@ TEST_CASE("quiz: what is no answer comes with how to write it") {
     CHECK(said("", "5 ms") == "'5 ms' is no number: write it like 1.5");
 }
 
+TEST_CASE("quiz: percent is no share, and what may be either is asked for once more") {
+    const Question percent = of_unit("%");
+    CHECK(parse_answer(percent, "2") == 2);
+    CHECK(parse_answer(percent, "2 %") == 2);
+    CHECK(parse_answer(percent, "0") == 0);
+    CHECK(parse_answer(percent, "0.02%") == 0.02);
+    CHECK(parse_answer(percent, "0.02 share") == doctest::Approx(2));
+    CHECK(fault_of([&] { return parse_answer(percent, "0.02"); }) ==
+          "'0.02' may be 2% or 0.02%: write the one that you mean, with its sign");
+    CHECK(unit_asked(percent) == "%");
+    CHECK(unit_asked(of_unit("share")) == "share, as 0.5 or 50%");
+    CHECK(unit_asked(of_unit("")).empty());
+}
+
 TEST_CASE("quiz: a choice is given by its letter") {
     Question question;
     question.choices = {"one", "two", "three"};

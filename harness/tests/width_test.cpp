@@ -20,12 +20,17 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+bool has_trace(const Course& course, const Program& program) {
+    return Evidence::open(course.evidence_of(program)).has_trace();
+}
+
 /// Commands that print something of each chapter, exercise and kind of evidence, and write nothing.
 std::vector<Words> commands_of_course() {
     const Course course = Course(LAB_SOURCE_FOLDER);
     std::vector<Words> all{{"list"}, {"report"}, {"help"}};
-    for (const char* command : {"run", "list", "analyze", "report", "class", "quiz", "check", "gate", "look",
-                                "diagnose", "review", "doctor", "verify", "timeline", "ncu-details"})
+    for (const char* command :
+         {"run", "list", "analyze", "compare", "report", "class", "quiz", "check", "gate", "look", "diagnose",
+          "review", "doctor", "verify", "timeline", "ncu-details"})
         all.push_back({"help", command});
     const auto add = [&](const std::string& name, const Case& of) {
         all.push_back({"run", name, "--recorded"});
@@ -33,6 +38,10 @@ std::vector<Words> commands_of_course() {
         if (!course.has_evidence_of(program)) return;
         const std::string evidence = course.shown(course.evidence_of(program));
         all.push_back({"analyze", evidence});
+        const Program& first = of.programs.front();
+        if (first.name != program.name && course.has_evidence_of(first) && has_trace(course, first) &&
+            has_trace(course, program))
+            all.push_back({"compare", course.shown(course.evidence_of(first)), evidence});
         if (program.ncu_details.empty()) return;
         for (const char* page : {"details", "source"})
             all.push_back({"ncu-details", evidence, "--page", page});
@@ -113,7 +122,8 @@ std::string faults_of(const Words& command, const fs::path& folder, Words enviro
 
 }  // namespace
 
-TEST_CASE("whatever a command prints fits 80 columns, or 120, and breaks no word") {
+TEST_CASE("whatever a command prints fits 80 columns, or 120, and breaks no word" *
+          doctest::test_suite("whole course")) {
     const TemporaryFolder build;
     const CourseCopy copy;
     const std::vector<Words> of_course = commands_of_course(), of_copy = commands_of_copy(copy);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "core/error.h"
@@ -180,6 +181,7 @@ std::vector<std::string> add_source_page(std::string_view text, ProfiledLaunch& 
     std::string file;
     int64_t line = 0;
     std::size_t unread = 0;
+    std::set<std::tuple<std::string, int64_t, int64_t>> listed;
     for (const std::string& text_line : table_lines(text)) {
         TableRow row = ncu_cells(text_line);
         if (row.empty()) continue;
@@ -203,6 +205,7 @@ std::vector<std::string> add_source_page(std::string_view text, ProfiledLaunch& 
             } else if (row[columns->address].starts_with("0x")) {
                 made.address = static_cast<int64_t>(
                     std::strtoull(row[columns->address].c_str(), nullptr, 16) & INT64_MAX);
+                if (!listed.emplace(file, line, made.address).second) continue;
             } else {
                 continue;  // instructions of other lines, which stand there
             }

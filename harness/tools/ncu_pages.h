@@ -14,7 +14,9 @@ namespace lab {
 [[nodiscard]] std::vector<ProfiledLaunch> parse_details_page(std::string_view text);
 
 /// Adds the source lines and instructions of one launch, of `--page source --print-source cuda,sass`; those
-/// whose counters are all 0 are left out. Returns sentences on what cannot be read: rows, or the whole page.
+/// whose counters are all 0 are left out. Below a line ncu may list its instructions twice, which count once;
+/// one that is inlined stands below the line that calls, too. Returns sentences on what cannot be read: rows,
+/// or the whole page.
 [[nodiscard]] std::vector<std::string> add_source_page(std::string_view text, ProfiledLaunch& launch);
 
 /// The first launch of each kernel in each size: further ones say the same.

@@ -23,9 +23,15 @@ constexpr std::chrono::seconds kProgramLimit{60}, kToolLimit{300};
 constexpr int kSanitizerFoundErrors = 86;
 constexpr std::size_t kMostKept = std::size_t{16} << 20;  ///< bytes of the program's output
 
-/// One program at a time has the GPU, whose times mean nothing otherwise. What a report is made into goes on
-/// meanwhile.
 std::mutex gpu_is_taken;
+
+/// One step at a time has the GPU: times mean nothing otherwise. What a report is made into goes on
+/// meanwhile.
+template <class Step>
+auto on_gpu(const Step& step) {
+    const std::lock_guard lock(gpu_is_taken);
+    return step();
+}
 
 std::string last_lines(const std::string& text, std::size_t count) {
     std::vector<std::string> lines = split(trim(text), '\n');
@@ -53,8 +59,7 @@ std::vector<std::string> alone_on_the_machine() {
 void run_alone(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
     Command command{.words = {binary.string()}, .limit = kProgramLimit};
     append(command.words, program.run_arguments());
-    const std::lock_guard lock(gpu_is_taken);
-    const Outcome outcome = announced(command, announce);
+    const Outcome outcome = on_gpu([&] { return announced(command, announce); });
     if (outcome.timed_out)
         throw ProgramError(
             fmt::format("{} did not end within {} s. Does a loop never end, or does it wait for itself?",
@@ -86,8 +91,8 @@ Outcome profile(const Program& program, const fs::path& binary, const fs::path& 
                     .limit = kToolLimit};
     append(command.words, nsys_command(*nsys(), report, program, sample_gpu));
     const TemporaryFolder scratch;
-    const std::lock_guard lock(gpu_is_taken);
-    return announced(with_program(command, program, binary, for_publication, scratch), announce);
+    command = with_program(command, program, binary, for_publication, scratch);
+    return on_gpu([&] { return announced(command, announce); });
 }
 
 /// The line in which nsys says that its capture never began.
@@ -162,9 +167,10 @@ void run_sanitizers(const Program& program, const fs::path& binary, const Announ
                     RunRecord& record) {
     const std::vector<std::string>& tools = program.sanitizers;
     std::vector<SanitizerOutput> outputs(tools.size());
-    const std::lock_guard lock(gpu_is_taken);
-    for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
-        outputs[i] = run_sanitizer(tools[i], binary, program.check_arguments, announce);
+    on_gpu([&] {
+        for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
+            outputs[i] = run_sanitizer(tools[i], binary, program.check_arguments, announce);
+        });
     });
     for (std::size_t i = 0; i < tools.size(); ++i) {
         SanitizerOutput& output = outputs[i];
@@ -200,8 +206,7 @@ RunRecord::ToolOutput output_of(const std::string& tool, const Program& program,
         shown = command.words;
         shown[0] = "compute-sanitizer";
     }
-    const std::lock_guard lock(gpu_is_taken);
-    const Outcome outcome = announced(command, announce);
+    const Outcome outcome = on_gpu([&] { return announced(command, announce); });
     const std::string text = trim(outcome.out + outcome.err);
     if (text.empty() || outcome.timed_out)
         throw Error(fmt::format("{} ({})", tool, describe(outcome, command)), kFindingFailed);
@@ -337,14 +342,13 @@ RunRecord record_program(const Workspace& workspace, const Program& program, con
     if (!further && ncu() && !program.ncu_metrics.empty())
         tool_step("ncu", program, [&] {
             const fs::path beside = fs::path(report).replace_extension(".ncu-rep");
-            const std::lock_guard lock(gpu_is_taken);
-            record.ncu = run_ncu(program, binary, beside, for_publication, announce);
+            record.ncu = on_gpu([&] { return run_ncu(program, binary, beside, for_publication, announce); });
         });
     if (!record.ncu.empty() && !program.ncu_details.empty())
         tool_step("ncu", program, [&] {
             const fs::path beside = fs::path(report).replace_extension(".details.ncu-rep");
-            const std::lock_guard lock(gpu_is_taken);
-            record.launches = run_ncu_details(program, binary, beside, for_publication, announce);
+            record.launches =
+                on_gpu([&] { return run_ncu_details(program, binary, beside, for_publication, announce); });
         });
     if (!further && compute_sanitizer())
         tool_step("compute-sanitizer", program, [&] { run_sanitizers(program, binary, announce, record); });

@@ -1,0 +1,548 @@
+#include "evidence/first_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/text.h"
+#include "evidence/kernel_names.h"
+#include "evidence/launches.h"
+
+namespace lab {
+
+namespace {
+
+std::string time_of(int64_t ns) {
+    return format_ns(static_cast<double>(ns));
+}
+
+/// "211 of 222 ms"
+std::string part_of_whole(int64_t part_ns, int64_t whole_ns) {
+    std::string part = time_of(part_ns);
+    const std::string whole = time_of(whole_ns);
+    const std::size_t of_part = part.rfind(' '), of_whole = whole.rfind(' ');
+    if (part.substr(of_part) == whole.substr(of_whole)) part.resize(of_part);
+    return fmt::format("{} of {}", part, whole);
+}
+
+std::string number(int64_t count) {
+    std::string digits = std::to_string(count);
+    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+        digits.insert(static_cast<std::size_t>(at), ",");
+    return digits;
+}
+
+/// "once", "in 3 calls"
+std::string times(int64_t count) {
+    return count == 1 ? "once" : number(count) + " times";
+}
+
+/// "1 call", "3 copies"
+std::string counted(int64_t count, std::string one) {
+    if (count != 1 && one.ends_with("py")) one.replace(one.size() - 1, 1, "ie");
+    if (count != 1 && one.ends_with("ch")) one += 'e';
+    return fmt::format("{} {}{}", number(count), one, count == 1 ? "" : "s");
+}
+
+std::string shown(const std::string& name) {
+    return shorten(printable(name), 60);
+}
+
+/// The names of CUDA's commonest errors. The runtime and the driver number them alike.
+std::string error_of(int64_t code) {
+    static const std::map<int64_t, const char*> names{{1, "invalid value"},
+                                                      {2, "out of memory"},
+                                                      {9, "invalid configuration"},
+                                                      {98, "invalid device function"},
+                                                      {100, "no device"},
+                                                      {209, "no kernel image for this GPU"},
+                                                      {700, "illegal address"},
+                                                      {701, "too many resources for a launch"},
+                                                      {716, "misaligned address"},
+                                                      {719, "launch failure"},
+                                                      {900, "not permitted in a capture"},
+                                                      {901, "capture invalidated"}};
+    const auto known = names.find(code);
+    return known == names.end() ? "" : fmt::format(" ({})", known->second);
+}
+
+bool has(const std::string& name, std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const char* word) { return name.find(word) != std::string::npos; });
+}
+
+/// What to do about time that the host spends in calls of this function while the GPU has nothing to do.
+/// `is_one`: one call takes most of it.
+std::string advice_on(const std::string& call, bool is_one) {
+    if (has(call, {"ProfilerStart", "ProfilerStop"}))
+        return "It belongs to the recording, not to the program.";
+    if (has(call, {"LibraryLoad", "ModuleLoad", "GetFunction", "LibraryGet", "FuncGetAttributes"}) ||
+        (is_one && has(call, {"Launch"})))
+        return "A kernel's code is loaded when it is first used: launch it once before the time that counts.";
+    if (has(call, {"MemcpyAsync", "Memcpy2DAsync"})) return "Copy from pinned memory, and copy more at once.";
+    if (has(call, {"Alloc", "Malloc", "Free", "HostRegister", "HostUnregister"}))
+        return is_one ? "Allocate before the work begins."
+                      : "Allocate once, before the work, and use it again.";
+    if (has(call, {"Create", "Instantiate", "Destroy", "Upload"}))
+        return is_one ? "Make it before the work begins." : "Make it once, and use it again.";
+    if (has(call, {"Synchronize"})) return "Queue more work before the host waits.";
+    if (has(call, {"Memcpy", "Memset"}))
+        return "The host waits in it: take cudaMemcpyAsync from pinned memory, and queue more work before it "
+               "waits.";
+    if (has(call, {"Launch"})) return "Launch less: fuse kernels, or put them into a CUDA graph.";
+    return "Look whether it is needed there.";
+}
+
+class Rules {
+  public:
+    Rules(const Trace& whole, const Trace& work, const Analysis& analysis, const std::string& file)
+        : whole_(whole), work_(work), a_(analysis), file_(file) {}
+
+    std::vector<FirstStep> take() {
+        failed_calls();
+        // Below a millisecond the start of a program is most of what there is.
+        constexpr int64_t kWorthAWord_ns = 1'000'000, kWorthALook_ns = 100'000;
+        if (a_.span_ns >= kWorthAWord_ns) {
+            const std::optional<FirstStep> short_gaps = of_short_gaps();
+            idle(short_gaps.has_value());
+            if (short_gaps) steps_.push_back(*short_gaps);
+            overlap();
+            round_trips();
+            pageable();
+            bus();
+        }
+        if (a_.span_ns >= kWorthALook_ns) kernel();
+        constexpr std::size_t kMost = 3;
+        if (steps_.size() > kMost) steps_.resize(kMost);
+        return std::move(steps_);
+    }
+
+  private:
+    /// Is this part of the span worth a word?
+    [[nodiscard]] bool is_much(int64_t ns) const { return ns >= a_.span_ns / 10 && ns > 0; }
+
+    [[nodiscard]] FirstStep step(const char* rule, int64_t ns, std::string text) const {
+        return {rule, std::move(text), static_cast<double>(ns) / static_cast<double>(a_.span_ns)};
+    }
+    void add(const char* rule, int64_t ns, std::string text) {
+        steps_.push_back(step(rule, ns, std::move(text)));
+    }
+
+    [[nodiscard]] std::string command(const std::vector<std::string>& words) const {
+        std::vector<std::string> all{"./lab", "timeline", file_};
+        append(all, words);
+        return shell_line(all);
+    }
+
+    /// A query that says "not yet" has not failed, nor has a call that fetches the error of another one.
+    [[nodiscard]] bool has_failed(const ApiCall& call) const {
+        constexpr int64_t kNotReady = 600;
+        return call.result != 0 && call.result != kNotReady && !has(work_.name_of(call.name), {"LastError"});
+    }
+
+    void failed_calls() {
+        const auto& calls = work_.api_calls;
+        const auto first =
+            std::find_if(calls.begin(), calls.end(), [&](const ApiCall& call) { return has_failed(call); });
+        if (first == calls.end()) return;
+        int64_t same = 0, others = 0;
+        for (const ApiCall& call : calls)
+            if (has_failed(call))
+                ++(call.name == first->name && call.result == first->result ? same : others);
+        steps_.push_back(
+            {"failed_calls",
+             fmt::format(
+                 "{} failed {}, with code {}{}{}. Check what it returns: nothing that depends on it need be "
+                 "right.",
+                 shown(work_.name_of(first->name)), times(same), first->result, error_of(first->result),
+                 others == 0 ? "" : fmt::format("; {} failed after it", counted(others, "other call"))),
+             std::nullopt});
+    }
+
+    /// Durations of kernels and of the calls that launched them, ns.
+    struct Launched {
+        std::vector<int64_t> kernels_ns, calls_ns;
+        int64_t graphs = 0;  ///< of the calls
+    };
+    [[nodiscard]] Launched launched() const {
+        Launched all;
+        std::vector<bool> seen(work_.api_calls.size());
+        for (const Kernel& k : work_.kernels) {
+            if (k.device != a_.device) continue;
+            all.kernels_ns.push_back(k.end_ns - k.start_ns);
+            if (k.call < 0 || seen[static_cast<std::size_t>(k.call)]) continue;
+            seen[static_cast<std::size_t>(k.call)] = true;
+            const ApiCall& call = work_.api_calls[static_cast<std::size_t>(k.call)];
+            all.calls_ns.push_back(call.end_ns - call.start_ns);
+            all.graphs += has(work_.name_of(call.name), {"GraphLaunch"});
+        }
+        return all;
+    }
+
+    /// The function in which the host waits most often; "" if it waits in none.
+    [[nodiscard]] std::string commonest_wait() const {
+        const std::vector<bool> waits = host_waits(work_);
+        std::map<int64_t, int64_t> count;
+        for (std::size_t i = 0; i < waits.size(); ++i)
+            if (waits[i]) ++count[work_.api_calls[i].name];
+        const auto most = std::max_element(count.begin(), count.end(),
+                                           [](auto& x, auto& y) { return x.second < y.second; });
+        return most == count.end() ? "" : work_.name_of(most->first);
+    }
+
+    /// Work after work, each too short for what lies between.
+    [[nodiscard]] std::optional<FirstStep> of_short_gaps() const {
+        if (whole_.api_calls.empty()) return std::nullopt;  // nothing says what the host did
+        const auto& [after, during, launching] = a_.short_gaps;
+        const int64_t most_ns = std::max({after.ns, during.ns, launching.ns});
+        constexpr int64_t kMany = 20;
+        if (!is_much(most_ns) || after.count + during.count + launching.count < kMany) return std::nullopt;
+        const auto begin = [&](const ShortGaps::Sum& sum) {
+            return fmt::format("The GPU is idle for {} in {}", part_of_whole(sum.ns, a_.span_ns),
+                               counted(sum.count, "short gap"));
+        };
+        if (launching.ns == most_ns)
+            return step("launch_bound", launching.ns, begin(launching) + before_launches());
+        if (during.ns == most_ns)
+            return step(
+                "gpu_gaps", during.ns,
+                fmt::format("{} although the next work was launched in time: {} each. Only fewer and longer "
+                            "kernels shorten that.",
+                            begin(during), time_of(during.ns / during.count)));
+        const std::string wait = commonest_wait();
+        return step(
+            "waits", after.ns,
+            fmt::format("{} after the host has waited for it{}. Queue the next work before you wait, or wait "
+                        "less often.",
+                        begin(after), wait.empty() ? "" : fmt::format(", mostly in {}", shown(wait))));
+    }
+
+    [[nodiscard]] std::string before_launches() const {
+        int64_t copies = 0, bytes = 0;
+        for (const CopyUse& c : a_.copies)
+            if (c.direction != Direction::set) copies += c.count, bytes += c.bytes;
+        Launched all = launched();
+        const auto kernels = std::ssize(all.kernels_ns);
+        if (copies > kernels)
+            return fmt::format(" before the next launch: {} of {} on average. Copy more at once.",
+                               counted(copies, "copy"), format_bytes(static_cast<double>(bytes / copies)));
+        if (all.calls_ns.empty()) return " before the next launch. Launch less, and more at once.";
+        const bool are_graphs = 2 * all.graphs > std::ssize(all.calls_ns);
+        return fmt::format(" before the next launch: {} of {} (median), and {} takes {}{}. {}",
+                           counted(kernels, "kernel"), time_of(times_of(all.kernels_ns).median_ns),
+                           are_graphs ? "a cudaGraphLaunch" : "a launch call",
+                           time_of(times_of(all.calls_ns).median_ns),
+                           2 * a_.idle_no_call_ns > a_.gpu_idle_ns
+                               ? fmt::format("; for {} of all idle time the host is in no CUDA call",
+                                             time_of(a_.idle_no_call_ns))
+                               : "",
+                           are_graphs ? "Put more work into each graph."
+                                      : "Launch less: fuse kernels, or put them into a CUDA graph.");
+    }
+
+    /// The first of the calls, or no call: where the host is for longest, if that is a good part of the time.
+    struct Host {
+        std::string where, advice;
+        int64_t ns = 0;
+        bool launches_or_waits = false;
+    };
+    [[nodiscard]] static Host host_in(const HostTime& call) {
+        return {fmt::format("in {} ({}{})", shown(call.name), counted(call.count, "call"),
+                            call.count == 1 ? "" : ", longest " + time_of(call.longest_ns)),
+                advice_on(call.name, 2 * call.longest_ns > call.ns), call.ns,
+                has(call.name, {"Launch", "Synchronize", "Memcpy", "Memset"})};
+    }
+    [[nodiscard]] Host host_in(const std::vector<HostTime>& calls, int64_t no_call_ns, int64_t of_ns) const {
+        if (whole_.api_calls.empty()) return {};
+        constexpr int64_t kGoodPart = 3;
+        Host host =
+            !calls.empty() && calls[0].ns > no_call_ns
+                ? host_in(calls[0])
+                : Host{"in no CUDA call",
+                       !whole_.cpu_samples.empty() ? "The table of host functions says where it is instead."
+                       : !whole_.os_calls.empty()
+                           ? "The table of OS calls says what it waits for."
+                           : "CPU samples say where it is instead: nsys profile --sample=process-tree.",
+                       no_call_ns};
+        if (host.ns * kGoodPart < of_ns) host.ns = 0;
+        return host;
+    }
+
+    /// Calls that neither launch nor wait, if they take much of the span.
+    [[nodiscard]] Host in_other_call() const {
+        for (const HostTime& call : a_.idle_by_call)
+            if (const Host host = host_in(call); is_much(host.ns) && !host.launches_or_waits) return host;
+        return {};
+    }
+
+    /// Gaps that are no short ones, or all of them if nothing was said about these.
+    void idle(bool has_short_gaps) {
+        const auto& [after, during, launching] = a_.short_gaps;
+        const int64_t long_ns = a_.gpu_idle_ns - after.ns - during.ns - launching.ns;
+        if (!is_much(has_short_gaps ? long_ns : a_.gpu_idle_ns) || a_.gaps.empty()) return;
+        const Gap& gap = a_.gaps[0];
+        const bool is_one = 2 * gap.ns >= a_.gpu_idle_ns;
+        Host host = is_one ? host_in(gap.calls, gap.no_call_ns, gap.ns)
+                           : host_in(a_.idle_by_call, a_.idle_no_call_ns, a_.gpu_idle_ns);
+        if (has_short_gaps && !is_one && (host.ns == 0 || host.launches_or_waits)) {
+            host = in_other_call();
+            if (host.ns == 0) return;
+        }
+        std::string text = fmt::format("The GPU is idle for {}", part_of_whole(a_.gpu_idle_ns, a_.span_ns));
+        if (is_one)
+            text += fmt::format(": {} of it are one gap, between {} and {}", time_of(gap.ns),
+                                shown(gap.before), shown(gap.after));
+        text += '.';
+        if (host.ns > 0)
+            text += fmt::format(" For {} of {} the host is {}. {}", time_of(host.ns),
+                                is_one ? "the gap" : "it", host.where, host.advice);
+        else if (whole_.api_calls.empty())
+            text += " Record CUDA's calls, too, to see what the host does meanwhile.";
+        else if (!is_one)
+            text += " No one call takes a third of it: the table says which the host is in.";
+        if (is_one) text += " Look: " + look_at(gap);
+        add("idle", a_.gpu_idle_ns, text);
+    }
+
+    /// The command that draws a gap and some time around it; its clock begins where the picture does.
+    [[nodiscard]] std::string look_at(const Gap& gap) const {
+        int64_t origin_ns = INT64_MAX;
+        const auto see = [&](const auto& all) {
+            if (!all.empty()) origin_ns = std::min(origin_ns, all.front().start_ns);
+        };
+        see(whole_.kernels), see(whole_.copies), see(whole_.ranges);
+        const auto ms = [&](int64_t ns) {
+            return fmt::format("{:.3f}ms", static_cast<double>(std::max<int64_t>(0, ns - origin_ns)) / 1e6);
+        };
+        return command(
+            {"--from", ms(gap.start_ns - gap.ns / 5), "--to", ms(gap.start_ns + gap.ns + gap.ns / 5)});
+    }
+
+    static bool is_pageable(const auto& copy) { return copy.from == "pageable" || copy.to == "pageable"; }
+    static bool is_over_the_bus(const auto& copy) {
+        return copy.direction == Direction::host_to_device || copy.direction == Direction::device_to_host;
+    }
+
+    /// Streams by their time at work, most first.
+    [[nodiscard]] std::vector<int64_t> stream_times() const {
+        std::vector<int64_t> ns;
+        for (const StreamUse& s : a_.streams) ns.push_back(s.kernel_ns + s.copy_ns);
+        std::sort(ns.rbegin(), ns.rend());
+        return ns;
+    }
+
+    void overlap() {
+        const std::vector<int64_t> streams = stream_times();
+        int64_t all_ns = 0;
+        for (const int64_t ns : streams) all_ns += ns;
+        Intervals kernels, copies;
+        for (const Kernel& k : work_.kernels)
+            if (k.device == a_.device) kernels.push_back({k.start_ns, k.end_ns});
+        for (const Copy& c : work_.copies)  // what is pageable cannot overlap anyway
+            if (c.device == a_.device && !is_pageable(c) && is_over_the_bus(c))
+                copies.push_back({c.start_ns, c.end_ns});
+        kernels = merge(std::move(kernels)), copies = merge(std::move(copies));
+        const int64_t copies_ns = total(copies), hidden_ns = total(intersect(kernels, copies));
+        const int64_t can_hide_ns = std::min(a_.compute_ns, copies_ns) - hidden_ns;
+        if (is_much(can_hide_ns) && hidden_ns * 10 < copies_ns) {
+            const bool is_one = streams[0] * 10 >= all_ns * 9;
+            add("no_overlap", can_hide_ns,
+                fmt::format(
+                    "{}: kernels run for {}, copies for {}, and both at once for {}. {}: that saves {} at "
+                    "most.",
+                    is_one ? "All work is in one stream"
+                           : fmt::format("{} streams carry work in turn", streams.size()),
+                    part_of_whole(a_.compute_ns, a_.span_ns), time_of(copies_ns), time_of(hidden_ns),
+                    is_one ? "If the work can be cut into parts, give each part a stream"
+                           : "If they need not, look what makes one wait for another, such as the default "
+                             "stream or the host",
+                    time_of(can_hide_ns)));
+            return;
+        }
+        kernels_in_turn();
+    }
+
+    void kernels_in_turn() {
+        int64_t used = 0;
+        for (const StreamUse& s : a_.streams) used += 10 * s.kernel_ns >= a_.compute_ns && s.kernels > 0;
+        if (used < 2 || 2 * a_.compute_ns < a_.span_ns || a_.concurrent_ns * 50 > a_.compute_ns) return;
+        add("streams_in_turn", a_.compute_ns,
+            fmt::format("Kernels of {} streams run for {}, and never two at once. If one does not fill the "
+                        "GPU, look what "
+                        "makes them wait: the default stream, an event, or the host.",
+                        used, part_of_whole(a_.compute_ns, a_.span_ns)));
+    }
+
+    /// Copies of one size that go to the GPU and back again and again.
+    void round_trips() {
+        std::map<int64_t, std::pair<Direction, int64_t>>
+            turns;                                      // the last direction, and how often it changed
+        std::map<int64_t, std::array<int64_t, 3>> use;  // H2D, D2H, ns
+        for (const Copy& c : work_.copies) {
+            const bool up = c.direction == Direction::host_to_device,
+                       down = c.direction == Direction::device_to_host;
+            if (c.device != a_.device || (!up && !down)) continue;
+            auto& [last, changes] = turns.try_emplace(c.bytes, c.direction, 0).first->second;
+            changes += last != c.direction;
+            last = c.direction;
+            auto& [h2d, d2h, ns] = use[c.bytes];
+            ++(up ? h2d : d2h);
+            ns += c.end_ns - c.start_ns;
+        }
+        for (const auto& [bytes, counts] : use) {
+            const auto& [h2d, d2h, ns] = counts;
+            constexpr int64_t kFew = 8;
+            if (bytes < kLarge_bytes || std::min(h2d, d2h) < kFew || !is_much(ns) ||
+                10 * turns.at(bytes).second < 9 * (h2d + d2h - 1))
+                continue;
+            add("round_trips", ns,
+                fmt::format("{} go to the GPU and back {}, which takes {}; kernels take {}. If that is the "
+                            "same array, "
+                            "keep it on the GPU.",
+                            format_bytes(static_cast<double>(bytes)), times(std::min(h2d, d2h)),
+                            part_of_whole(ns, a_.span_ns), time_of(a_.compute_ns)));
+            return;
+        }
+    }
+
+    /// Copies of one direction over the bus.
+    struct Traffic {
+        int64_t count = 0, bytes = 0, ns = 0;
+        void add(const CopyUse& c) { count += c.count, bytes += c.bytes, ns += c.ns; }
+        [[nodiscard]] std::string rate() const {
+            return format_number(static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(ns, 1)),
+                                 3);
+        }
+    };
+    struct BothWays {
+        Traffic up, down;
+        [[nodiscard]] int64_t count() const { return up.count + down.count; }
+        [[nodiscard]] int64_t bytes() const { return up.bytes + down.bytes; }
+        [[nodiscard]] int64_t ns() const { return up.ns + down.ns; }
+
+        /// "800 MB at 6.17 GB/s H2D and 8.12 D2H"
+        [[nodiscard]] std::string text() const {
+            std::vector<std::string> rates;
+            if (up.bytes > 0) rates.push_back(fmt::format("H2D at {} GB/s", up.rate()));
+            if (down.bytes > 0) rates.push_back(fmt::format("D2H at {} GB/s", down.rate()));
+            return join(rates, " and ");
+        }
+    };
+    /// Smaller copies take as long as they take in any memory.
+    static constexpr int64_t kLarge_bytes = 100'000;
+
+    [[nodiscard]] BothWays traffic(bool of_pageable) const {
+        BothWays all;
+        for (const CopyUse& c : a_.copies) {
+            if (is_pageable(c) != of_pageable || c.bytes < c.count * kLarge_bytes) continue;
+            if (c.direction == Direction::host_to_device) all.up.add(c);
+            if (c.direction == Direction::device_to_host) all.down.add(c);
+        }
+        return all;
+    }
+
+    void pageable() {
+        const BothWays all = traffic(true), pinned = traffic(false);
+        if (!is_much(all.ns())) return;
+        int64_t async = 0;
+        for (const Copy& c : work_.copies)
+            async += c.device == a_.device && c.call >= 0 && c.bytes >= kLarge_bytes && is_pageable(c) &&
+                     is_over_the_bus(c) &&
+                     has(work_.name_of(work_.api_calls[static_cast<std::size_t>(c.call)].name), {"Async"});
+        add("pageable", all.ns(),
+            fmt::format("Pageable memory: {} take {}, {}{}{}. Pinned memory (cudaMallocHost) is faster, and "
+                        "can be copied "
+                        "while kernels run.",
+                        format_bytes(static_cast<double>(all.bytes())), part_of_whole(all.ns(), a_.span_ns),
+                        all.text(),
+                        pinned.bytes() == 0 ? "" : fmt::format("; pinned memory {}", pinned.text()),
+                        async == 0 ? ""
+                                   : fmt::format(". {} of {} are calls of cudaMemcpyAsync all the same",
+                                                 number(async), counted(all.count(), "copy"))));
+    }
+
+    void bus() {
+        const BothWays all = traffic(false);
+        Intervals moving;
+        for (const Copy& c : work_.copies)
+            if (c.device == a_.device && c.from != "pageable" && c.to != "pageable" &&
+                c.bytes >= kLarge_bytes &&
+                (c.direction == Direction::host_to_device || c.direction == Direction::device_to_host))
+                moving.push_back({c.start_ns, c.end_ns});
+        const int64_t ns = total(merge(std::move(moving)));
+        if (2 * ns < a_.span_ns || all.bytes() == 0) return;
+        const bool in_turn =
+            all.up.bytes > 0 && all.down.bytes > 0 && 10 * (all.ns() - ns) < std::min(all.up.ns, all.down.ns);
+        add("bus", ns,
+            fmt::format("Copies hold the bus for {}: {}, {}. Move less, or keep it on the GPU{}.",
+                        part_of_whole(ns, a_.span_ns), format_bytes(static_cast<double>(all.bytes())),
+                        all.text(),
+                        in_turn ? "; where the work allows it, both directions can run at once" : ""));
+    }
+
+    /// Are the ranges push/pop ranges of the default domain, whose name ncu takes as it is?
+    [[nodiscard]] bool can_be_named_to_ncu() const {
+        constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_- ";
+        return a_.range && a_.range->find_first_not_of(kPlain) == std::string::npos &&
+               std::all_of(work_.ranges.begin(), work_.ranges.end(),
+                           [](const Range& r) { return r.domain.empty() && !r.crosses_threads; });
+    }
+
+    void kernel() {
+        if (a_.kernels.empty()) return;
+        const KernelUse& top = a_.kernels[0];
+        Intervals runs;
+        for (const Kernel& k : work_.kernels)
+            if (k.device == a_.device && work_.full_name_of(k.name) == top.full_name)
+                runs.push_back({k.start_ns, k.end_ns});
+        const int64_t ns = total(merge(std::move(runs)));
+        if (2 * ns < a_.span_ns) return;
+        constexpr int64_t kWorthALook_ns = 5000;
+        std::vector<std::string> ncu{"ncu",   "-k",  short_kernel_name(top.full_name), "-c", "1",
+                                     "--set", "full"};
+        if (can_be_named_to_ncu()) append(ncu, {"--nvtx", "--nvtx-include", *a_.range + "/"});
+        ncu.emplace_back("PROGRAM");
+        const auto namesakes = std::count_if(a_.kernels.begin(), a_.kernels.end(), [&](const KernelUse& k) {
+            return short_kernel_name(k.full_name) == short_kernel_name(top.full_name);
+        });
+        add("kernel", ns,
+            fmt::format(
+                "{} runs for {}: {}. {}", shown(top.name), part_of_whole(ns, a_.span_ns),
+                top.count == 1
+                    ? std::string("one launch")
+                    : fmt::format("{}, {} each", counted(top.count, "launch"), time_of(top.median_ns)),
+                top.full_name == kGraphAsAWhole
+                    ? "Record it with --cuda-graph-trace=node, which says what its kernels do."
+                : top.median_ns < kWorthALook_ns
+                    ? "Give a launch more work before you profile it."
+                    : fmt::format(
+                          "See why{}: {}",
+                          namesakes == 1 ? "" : fmt::format(" ({} kernels have that name)", namesakes),
+                          shell_line(ncu))));
+    }
+
+    const Trace& whole_;
+    const Trace& work_;
+    const Analysis& a_;
+    const std::string& file_;
+    std::vector<FirstStep> steps_;
+};
+
+}  // namespace
+
+std::vector<FirstStep> first_steps(const Trace& trace, const Analysis& analysis, const std::string& file) {
+    if (!analysis.range) return Rules(trace, trace, analysis, file).take();
+    const RangePart part = select_range(trace, *analysis.range);
+    return Rules(trace, part.trace, analysis, file).take();
+}
+
+const std::vector<std::string>& first_step_rules() {
+    static const std::vector<std::string> rules{
+        "failed_calls",    "idle",        "launch_bound", "waits", "gpu_gaps", "no_overlap",
+        "streams_in_turn", "round_trips", "pageable",     "bus",   "kernel"};
+    return rules;
+}
+
+}  // namespace lab

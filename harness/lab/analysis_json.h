@@ -1,0 +1,16 @@
+// The analysis as JSON: what `lab analyze --json` prints. Times are in ns.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "evidence/analysis.h"
+#include "evidence/first_steps.h"
+#include "evidence/launches.h"
+
+namespace lab {
+
+[[nodiscard]] nlohmann::json analysis_json(const Analysis& analysis, const std::vector<RangeUse>& ranges,
+                                           const std::vector<FirstStep>& steps);
+
+}  // namespace lab

@@ -1,0 +1,244 @@
+#include "evidence/first_steps.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/files.h"
+#include "evidence/evidence.h"
+
+using namespace lab;
+
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+/// One GPU, one process, one thread.
+struct Story {
+    Trace trace;
+    Story() {
+        trace.names = {"add",           "cudaLaunchKernel",      "cudaMemcpyAsync",
+                       "cudaHostAlloc", "cudaDeviceSynchronize", "cudaEventQuery"};
+    }
+
+    int64_t call(int64_t start_ns, int64_t end_ns, int64_t name, int64_t result = 0) {
+        trace.api_calls.push_back({start_ns, end_ns, std::ssize(trace.api_calls) + 1, 1, 1, name, result});
+        return std::ssize(trace.api_calls) - 1;
+    }
+    void kernel(int64_t called_ns, int64_t start_ns, int64_t end_ns, int64_t stream = 7) {
+        const int64_t at = call(called_ns, called_ns + 5000, 1);
+        trace.kernels.push_back({start_ns, end_ns, stream, 0, at + 1, 1, at, 0});
+    }
+    void copy(int64_t start_ns, int64_t end_ns, Direction direction, const char* host_memory = "pinned",
+              int64_t stream = 7, int64_t bytes = 50'000'000) {
+        const int64_t at = call(start_ns - 10'000, start_ns - 5000, 2);
+        const bool up = direction == Direction::host_to_device;
+        trace.copies.push_back({start_ns, end_ns, stream, 0, at + 1, 1, at, bytes, direction,
+                                up ? host_memory : "device", up ? "device" : host_memory});
+    }
+
+    [[nodiscard]] std::vector<FirstStep> steps() const {
+        return first_steps(trace, analyse(trace), "r.sqlite");
+    }
+};
+
+std::vector<std::string> rules_of(const std::vector<FirstStep>& steps) {
+    std::vector<std::string> rules;
+    for (const FirstStep& step : steps) rules.push_back(step.rule);
+    return rules;
+}
+
+using Rules = std::vector<std::string>;
+
+std::vector<FirstStep> steps_of_evidence(const std::string& file, const std::string& range) {
+    const Evidence evidence = Evidence::open(fs::path(LAB_SOURCE_FOLDER) / (file + ".sqlite"));
+    const auto of = range.empty() ? std::nullopt : std::optional(range);
+    return first_steps(evidence.trace(), analyse(evidence.trace(), of), file);
+}
+
+}  // namespace
+
+TEST_CASE("first steps: the faulty program of a case is told its fault, and the fixed one is not") {
+    struct Row {
+        const char *folder, *faulty, *right, *range, *rule;
+    };
+    for (const Row& row : {
+             Row{"ch01_tools", "buggy", "fixed", "solve", "round_trips"},
+             {"ch02_nsys", "buggy", "fixed", "", "pageable"},
+             {"ch05_streams", "buggy", "fixed", "normalise", "no_overlap"},
+             {"ch06_graphs", "buggy", "fixed", "step", "launch_bound"},
+             {"ch01_tools/exercises/1_silent_failure", "starter", "solution", "", "failed_calls"},
+             {"ch01_tools/exercises/2_too_many_switches", "starter", "solution", "discharge", "waits"},
+             {"ch02_nsys/exercises/1_one_thread_sum", "starter", "solution", "sum", "kernel"},
+             {"ch02_nsys/exercises/3_learning_layer", "starter", "solution", "train", "idle"},
+             {"ch02_nsys/exercises/4_revalued_curves", "starter", "solution", "rounds", "launch_bound"},
+             {"ch02_nsys/exercises/5_steady_state", "starter", "solution", "steady", "idle"},
+             {"ch05_streams/exercises/2_pageable_async", "starter", "solution", "cool", "pageable"},
+             {"ch05_streams/exercises/3_default_stream", "starter", "solution", "advance", "streams_in_turn"},
+             {"ch06_graphs/exercises/1_capture_attention", "starter", "solution", "answer", "launch_bound"},
+             {"ch06_graphs/exercises/2_recapture", "starter", "solution", "with graphs", "waits"},
+             {"ch06_graphs/exercises/3_illegal_capture", "starter", "solution", "", "failed_calls"},
+         }) {
+        CAPTURE(row.folder);
+        const auto says = [&](const char* program) {
+            const auto rules = rules_of(
+                steps_of_evidence(fmt::format("{}/evidence/h200/{}", row.folder, program), row.range));
+            return std::find(rules.begin(), rules.end(), row.rule) != rules.end();
+        };
+        CHECK(says(row.faulty));
+        CHECK_FALSE(says(row.right));
+    }
+    // What nsys does not see of chapters 3 and 7 is a kernel's: it sends to ncu. Of chapter 4 it sees
+    // nothing.
+    for (const char* program : {"buggy", "fixed"}) {
+        CHECK(rules_of(steps_of_evidence(fmt::format("ch03_ncu/evidence/h200/{}", program), "large")) ==
+              Rules{"kernel"});
+        CHECK(rules_of(steps_of_evidence(fmt::format("ch07_roofline/evidence/h200/{}", program), "layers")) ==
+              Rules{"kernel"});
+        CHECK(steps_of_evidence(fmt::format("ch04_sanitizer/evidence/h200/{}", program), "").empty());
+    }
+    CHECK(
+        steps_of_evidence("ch05_streams/exercises/1_vector_add_pipeline/evidence/h200/starter", "pipeline")[0]
+            .text.find("both directions can run at once") != std::string::npos);
+    CHECK(steps_of_evidence("ch06_graphs/exercises/2_recapture/evidence/h200/starter", "with graphs")[0]
+              .text.find("cudaGraphInstantiate (59 calls") != std::string::npos);
+}
+
+TEST_CASE(
+    "first steps: at most three on any recording, each once, in the order of the rules, with a number") {
+    const std::vector<std::string>& order = first_step_rules();
+    std::set<std::string> seen;
+    int recordings = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(LAB_SOURCE_FOLDER)) {
+        const std::string path = entry.path().string();
+        if (path.find("/evidence/") == path.npos || !path.ends_with(".sqlite") ||
+            path.find("/ch") == path.npos)
+            continue;
+        const Evidence evidence = Evidence::open(entry.path());
+        if (!evidence.has_trace()) continue;
+        ++recordings;
+        const std::vector<FirstStep> steps = first_steps(evidence.trace(), analyse(evidence.trace()), path);
+        CAPTURE(path);
+        CHECK(steps.size() <= 3);
+        auto last = order.begin();
+        for (const FirstStep& step : steps) {
+            const auto at = std::find(last, order.end(), step.rule);
+            REQUIRE(at != order.end());
+            last = std::next(at);
+            seen.insert(step.rule);
+            CHECK(step.text.find_first_of("0123456789") != std::string::npos);
+            CHECK(step.share.has_value() == (step.rule != "failed_calls"));
+            if (step.share) CHECK((*step.share >= 0.0999 && *step.share <= 1.0));
+        }
+    }
+    CHECK(recordings > 180);
+    CHECK(seen.size() == order.size());
+}
+
+TEST_CASE("first steps: one long gap is said to be one, with where the host is and how to look at it") {
+    Story story;
+    story.kernel(0, 10'000, 10 * kMs);
+    story.call(11 * kMs, 19 * kMs, 3);
+    story.kernel(20 * kMs, 20 * kMs + 10'000, 30 * kMs);
+    const auto steps = story.steps();
+    REQUIRE(rules_of(steps) == Rules{"idle", "kernel"});
+    CHECK(steps[0].text ==
+          "The GPU is idle for 10 of 30 ms: 10 ms of it are one gap, between add and add. For 8 ms of the "
+          "gap the "
+          "host is in cudaHostAlloc (1 call). Allocate before the work begins. Look: ./lab timeline r.sqlite "
+          "--from "
+          "7.988ms --to 22.002ms");
+    CHECK(*steps[0].share == doctest::Approx(10.01 / 29.99));
+    CHECK(steps[1].text ==
+          "add runs for 20 of 30 ms: 2 launches, 9.99 ms each. See why: ncu -k add -c 1 --set full PROGRAM");
+}
+
+TEST_CASE("first steps: where no call was recorded, none is blamed, and neither is the host") {
+    Story story;
+    for (int64_t i = 0; i < 100; ++i) {
+        story.kernel(0, i * 100'000, i * 100'000 + 20'000);
+        story.trace.kernels.back().call = -1;
+    }
+    story.trace.api_calls.clear();
+    REQUIRE(rules_of(story.steps()) == Rules{"idle"});
+    CHECK(story.steps()[0].text ==
+          "The GPU is idle for 7.92 of 9.92 ms. Record CUDA's calls, too, to see what the host does "
+          "meanwhile.");
+}
+
+TEST_CASE("first steps: copies and kernels that could overlap, pageable memory, and the bus") {
+    const auto program = [](const char* memory, int64_t streams, int64_t late_ns) {
+        Story story;
+        for (int64_t i = 0; i < 4; ++i) {
+            const int64_t at = i * 10 * kMs, stream = 7 + i % streams;
+            story.copy(at, at + 5 * kMs, Direction::host_to_device, memory, stream);
+            story.kernel(at, at + 5 * kMs - late_ns, at + 10 * kMs, stream);
+        }
+        return story.steps();
+    };
+    const auto one = program("pinned", 1, 0);
+    REQUIRE(rules_of(one) == Rules{"no_overlap", "bus", "kernel"});
+    CHECK(one[0].text ==
+          "All work is in one stream: kernels run for 20 of 40 ms, copies for 20 ms, and both at once for 0 "
+          "ns. If the "
+          "work can be cut into parts, give each part a stream: that saves 20 ms at most.");
+    CHECK(one[1].text ==
+          "Copies hold the bus for 20 of 40 ms: 200 MB, H2D at 10 GB/s. Move less, or keep it on the GPU.");
+    CHECK(program("pinned", 2, 0)[0].text.starts_with("2 streams carry work in turn"));
+    CHECK(rules_of(program("pinned", 2, 4 * kMs)) ==
+          Rules{"streams_in_turn", "bus", "kernel"});  // most copies overlap
+    const auto pageable = program("pageable", 1, 0);
+    REQUIRE(rules_of(pageable) == Rules{"pageable", "kernel"});
+    CHECK(pageable[0].text ==
+          "Pageable memory: 200 MB take 20 of 40 ms, H2D at 10 GB/s. 4 of 4 copies are calls of "
+          "cudaMemcpyAsync all the "
+          "same. Pinned memory (cudaMallocHost) is faster, and can be copied while kernels run.");
+}
+
+TEST_CASE("first steps: short kernels wait for launches, or for a host that waits") {
+    const auto program = [](bool waits) {
+        Story story;
+        for (int64_t i = 0; i < 200; ++i) {
+            const int64_t at = i * 20'000;
+            story.kernel(at, at + 6000, at + 8000);
+            if (waits) story.call(at + 6000, at + 12'000, 4);
+        }
+        return story.steps();
+    };
+    REQUIRE(rules_of(program(false)) == Rules{"launch_bound"});
+    CHECK(program(false)[0].text ==
+          "The GPU is idle for 3.58 of 3.98 ms in 199 short gaps before the next launch: 200 kernels of 2 µs "
+          "(median), "
+          "and a launch call takes 5 µs; for 2.59 ms of all idle time the host is in no CUDA call. Launch "
+          "less: fuse "
+          "kernels, or put them into a CUDA graph.");
+    REQUIRE(rules_of(program(true)) == Rules{"waits"});
+    CHECK(program(true)[0].text.find("199 short gaps after the host has waited for it, mostly in "
+                                     "cudaDeviceSynchronize.") != std::string::npos);
+}
+
+TEST_CASE("first steps: a failed call comes first; a query that is not ready has not failed") {
+    Story story;
+    story.kernel(0, 10'000, 10 * kMs);
+    story.call(11 * kMs, 11 * kMs + 100, 5, 600);
+    CHECK(rules_of(story.steps()) == Rules{"kernel"});
+    story.call(12 * kMs, 12 * kMs + 100, 1, 9);
+    story.call(13 * kMs, 13 * kMs + 100, 4, 700);
+    REQUIRE(rules_of(story.steps()) == Rules{"failed_calls", "kernel"});
+    CHECK(story.steps()[0].text.starts_with(
+        "cudaLaunchKernel failed once, with code 9 (invalid configuration); 1 "
+        "other call failed after it."));
+}
+
+TEST_CASE("first steps: nothing is said of a program that keeps its GPU busy, and of an empty trace") {
+    Story story;
+    for (int64_t i = 0; i < 30; ++i) {
+        story.trace.names.push_back(fmt::format("kernel_{}", i));
+        story.kernel(i * kMs, i * kMs + 10'000, (i + 1) * kMs);
+        story.trace.kernels.back().name = std::ssize(story.trace.names) - 1;
+    }
+    CHECK(story.steps().empty());
+    CHECK(Story().steps().empty());
+}

@@ -1,0 +1,85 @@
+// The command that lab names to go on with.
+#include "lab/learner.h"
+#include "made_course.h"
+
+using namespace lab;
+
+namespace {
+
+/// A chapter with a question to look first, exercises 1 and 3, and a quiz of one question.
+Chapter made_chapter(int number) {
+    Chapter chapter;
+    chapter.short_id = fmt::format("ch{:02}", number);
+    chapter.id = chapter.short_id + "_made";
+    chapter.look.emplace_back().id = "seen";
+    chapter.look[0].purpose = Question::look_first;
+    chapter.quiz.emplace_back().id = "known";
+    for (const auto& [name, place] : {std::pair{"first", 1}, {"third", 3}}) {
+        Case& exercise = chapter.exercises.emplace_back();
+        exercise.name = name, exercise.number = place, exercise.kind = CaseKind::exercise;
+        exercise.id = chapter.id + "/" + name, exercise.folder = chapter.id + "/exercises/" + name;
+    }
+    return chapter;
+}
+
+struct Way {
+    const TemporaryFolder folder;
+    const Progress progress{folder.path() / "progress.txt"};
+    std::vector<Chapter> chapters{made_chapter(1), made_chapter(2), made_chapter(3)};
+
+    [[nodiscard]] std::string next() const { return next_in_course(chapters, progress); }
+
+    void finish(const std::string& chapter) const {
+        for (const char* exercise : {"/first", "/third"}) progress.add(Step::passed, chapter + exercise);
+        for (const char* question : {":look.seen", ":known"}) progress.add(Step::right, chapter + question);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("next: without progress the course begins at its begin") {
+    const Way way;
+    CHECK(way.next() == "./lab look ch01");
+    way.progress.add(Step::right, "ch99_gone:known");
+    CHECK(way.next() == "./lab look ch01");
+}
+
+TEST_CASE("next: it goes on where the learner is, then behind it, then what was passed over") {
+    const Way way;
+    way.progress.add(Step::right, "ch02_made:known");
+    CHECK(way.next() == "./lab look ch02");
+    way.progress.add(Step::wrong, "ch02_made:look.seen");
+    CHECK(way.next() == "./lab start ch02/first");
+    way.progress.add(Step::started, "ch02_made/first");
+    CHECK(way.next() == "./lab check ch02/first");
+    way.finish("ch02_made");
+    CHECK(way.next() == "./lab look ch03");
+    way.finish("ch03_made");
+    CHECK(way.next() == "./lab look ch01");
+    way.finish("ch01_made");
+    CHECK(way.next() == "./lab report");
+}
+
+TEST_CASE("next: behind an exercise comes the one with the next number that is there") {
+    const Chapter chapter = made_chapter(1);
+    CHECK(next_exercise(chapter, chapter.exercises[0]) == "./lab start ch01/third");
+    CHECK(next_exercise(chapter, chapter.exercises[1]) == "./lab quiz ch01");
+}
+
+TEST_CASE("next: a step in a draw names the draw, and one that is not begun is the name's") {
+    Way way;
+    Case& drawn = way.chapters[0].exercises[0];
+    Case second = drawn;
+    drawn.id += ":1", drawn.draw = 1;
+    second.id += ":2", second.draw = 2;
+    drawn.further_draws.push_back(second);
+    way.progress.add(Step::right, "ch01_made:look.seen");
+    CHECK(way.next() == "./lab start ch01/first");
+    CHECK(next_step(way.progress, way.chapters[0], second) == "./lab start ch01/first:2");
+    way.progress.add(Step::failed, second.id, {"answer"});
+    CHECK(way.next() == "./lab check ch01/first:2");
+    way.progress.add(Step::repaired, second.id);
+    CHECK(way.next() == "./lab diagnose ch01/first:2");
+    way.progress.add(Step::passed, second.id);
+    CHECK(way.next() == "./lab start ch01/third");
+}
