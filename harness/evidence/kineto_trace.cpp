@@ -125,7 +125,7 @@ void read_name(const std::string& name, Copy& copy) {
     }
     const std::size_t word = name.find(' ');
     const auto known = directions.find(trim(std::string_view(name).substr(std::min(word, name.size()), 6)));
-    if (known != directions.end()) copy.direction = known->second;
+    if (known != directions.end()) copy.direction = known->second, copy.between_gpus = known->first == "PtoP";
     if (!has_kinds || arrow == name.npos || arrow < open || arrow + 4 > close) return;
     copy.from = memory_kind(name.substr(open + 1, arrow - open - 1));
     copy.to = memory_kind(name.substr(arrow + 4, close - arrow - 4));
@@ -381,7 +381,7 @@ void Reader::add_work(Kind kind, int64_t start_ns, int64_t end_ns) {
         return;
     }
     Copy copy{start_ns,     end_ns,           stream, device, event_.correlation, 0, -1,
-              event_.bytes, Direction::other, "",     ""};
+              event_.bytes, Direction::other, "",     "", false};
     if (kind == Kind::set) copy.direction = Direction::set;
     read_name(event_.name, copy);
     trace_.copies.push_back(std::move(copy));
@@ -463,6 +463,11 @@ Trace Reader::finish() {
     for (AutogradWork& work : autograd_)
         if (__builtin_add_overflow(work.start_ns, epoch_ns_, &work.start_ns)) work.start_ns = INT64_MAX;
     check_and_sort(trace_, path_, kExportAgain);
+    // Before baseTimeNanoseconds came, in 2023, times were since 1970 themselves.
+    constexpr int64_t kYear2010_ns = 1'262'304'000'000'000'000;
+    const int64_t first_ns =
+        trace_.kernels.empty() ? trace_.copies.front().start_ns : trace_.kernels.front().start_ns;
+    if (epoch_ns_ > 0 || first_ns > kYear2010_ns) trace_.epoch_ns = 0;
     mark_ranges_across_threads(process);
     link_to_calls(trace_);
     check_units();

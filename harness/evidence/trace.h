@@ -51,6 +51,7 @@ struct Copy {
     Direction direction = Direction::other;
     /// Memory kinds in lower case: pageable, pinned, device, managed, ...; a set has only `to`.
     std::string from, to;
+    bool between_gpus = false;  ///< a peer copy; `device` is the GPU that the tool counts it for
 };
 
 /// One call of the CUDA runtime or driver API on a host thread.
@@ -132,6 +133,7 @@ struct Trace {
     SourceFormat format = SourceFormat::nsys;
     bool knows_results = true;    ///< does the file say what calls returned?
     std::optional<int64_t> rank;  ///< of this process among those of a distributed job, if the file says
+    std::optional<int64_t> epoch_ns;  ///< time 0 of the capture's clock, since 1970, if the file says
 
     /// The name of a kernel or of a call.
     [[nodiscard]] const std::string& name_of(int64_t index) const {
