@@ -118,9 +118,8 @@ void check_device(const Analysis& a, int64_t device) {
 void breakdown(const Trace& trace, const Trace& whole, const std::map<int64_t, WorkOfGpu>& work,
                const WindowsOfGpu* windows, Analysis& a) {
     const auto copies = [&](Direction direction) {
-        return merge(intervals_of(trace.copies, [&](const Copy& c) {
-            return c.device == a.device && c.direction == direction;
-        }));
+        return merge(intervals_of(
+            trace.copies, [&](const Copy& c) { return c.device == a.device && c.direction == direction; }));
     };
     const auto mine = work.find(a.device);
     const WorkOfGpu of_gpu = mine == work.end() ? WorkOfGpu{} : mine->second;
@@ -340,10 +339,8 @@ Analysis analyse(const Trace& trace, const std::optional<std::string>& range,
     return a;
 }
 
-std::vector<DeviceUse> device_use(const Trace& trace, const std::optional<std::string>& range) {
-    if (!range) return use_of_gpus(trace, work_by_gpu(trace), nullptr);
-    const RangePart part = select_range(trace, *range);
-    return use_of_gpus(trace, work_by_gpu(part.trace), &part.windows);
+std::vector<DeviceUse> device_use(const Trace& trace, const RangePart* part) {
+    return use_of_gpus(trace, work_by_gpu(part ? part->trace : trace), part ? &part->windows : nullptr);
 }
 
 std::optional<double> metric(const Analysis& analysis, const std::string& name) {

@@ -104,7 +104,7 @@ struct Analysis : GpuTime {
     std::vector<DeviceUse> devices;    ///< all GPUs with work in the trace, by number
     std::optional<int64_t> range_ns;   ///< with a range: time the host spent in it
     int64_t communication_bytes = 0;   ///< of copies between two GPUs; what kernels move is not recorded
-    int64_t h2d_ns = 0, d2h_ns = 0;                ///< time with a copy of this direction running
+    int64_t h2d_ns = 0, d2h_ns = 0;    ///< time with a copy of this direction running
     int64_t h2d_hidden_ns = 0, d2h_hidden_ns = 0;  ///< of that, time in which the GPU computes, too
     int64_t concurrent_ns = 0;                     ///< time with at least two kernels that compute
     int64_t first_work_ns = 0;  ///< start of the first GPU work that counts, on the clock of the capture
@@ -132,8 +132,11 @@ struct Analysis : GpuTime {
 [[nodiscard]] Analysis analyse(const Trace& trace, const std::optional<std::string>& range = std::nullopt,
                                const std::optional<int64_t>& device = std::nullopt);
 
-/// Where the time of each GPU with work goes, by number; the same as Analysis::devices.
-[[nodiscard]] std::vector<DeviceUse> device_use(const Trace& trace, const std::optional<std::string>& range);
+struct RangePart;
+
+/// Where the time of each GPU with work goes, by number: in the trace, or in a part of it if that is not
+/// null. The same as Analysis::devices.
+[[nodiscard]] std::vector<DeviceUse> device_use(const Trace& trace, const RangePart* part);
 
 /// A number of the analysis by the name that findings use (span_ms, gpu_busy_share, ...); nothing where it is
 /// not defined, such as the hidden share where nothing is copied. An unknown name is an Error that lists all.

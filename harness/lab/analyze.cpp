@@ -17,6 +17,7 @@
 #include "evidence/launches.h"
 #include "evidence/schema.h"
 #include "lab/analysis_json.h"
+#include "lab/analyze_ranks.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
 #include "lab/tool_output.h"
@@ -87,8 +88,7 @@ void print_devices(const Analysis& a) {
     Table table = table_of(std::move(header), 0);
     for (const DeviceUse& d : a.devices) {
         std::vector<std::string> row{std::to_string(d.device), time_text(d.span_ns), time_text(d.compute_ns)};
-        if (communicates)
-            append(row, {time_text(d.communication_ns), time_text(d.communication_hidden_ns)});
+        if (communicates) append(row, {time_text(d.communication_ns), time_text(d.communication_hidden_ns)});
         append(row, {time_text(d.copy_only_ns), time_text(d.gpu_idle_ns)});
         table.add(std::move(row));
     }
@@ -187,8 +187,8 @@ void print_kernels(const Analysis& a, bool with_sizes) {
 void print_copies(const Analysis& a) {
     Table table = table_of({"copies", "from", "to", "count", "data", "GB/s"}, 3);
     for (const CopyUse& c : a.copies)
-        table.add({c.between_gpus ? "GPU to GPU" : to_string(c.direction), c.from, c.to, std::to_string(c.count),
-                   format_bytes(static_cast<double>(c.bytes)),
+        table.add({c.between_gpus ? "GPU to GPU" : to_string(c.direction), c.from, c.to,
+                   std::to_string(c.count), format_bytes(static_cast<double>(c.bytes)),
                    c.ns == 0 ? "n/a" : format_number(ratio(c.bytes, c.ns), 3)});
     if (!table.empty()) fmt::print("{}\n", table.text());
 }
@@ -399,7 +399,8 @@ int analyze(const std::string& file, const std::string& range_name, const std::s
 
 void add_analyze(Session& session) {
     struct Options {
-        std::string file, range, device;
+        std::vector<std::string> files;
+        std::string range, device;
         bool json = false, sizes = false;
     };
     const auto options = std::make_shared<Options>();
@@ -416,11 +417,16 @@ void add_analyze(Session& session) {
         "reports of compute-sanitizer, which evidence of the course may hold, are of the "
         "whole run and shown without --range. CPU samples, OS calls and threads are of all threads while the "
         "host is in the range. Times in JSON are in ns.\n"
+        "Several reports, one of each rank of a distributed job, become a table by rank: who computes "
+        "longest, "
+        "and how long each waits for the others in collectives.\n"
         "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
         [options] {
-            return analyze(options->file, options->range, options->device, options->json, options->sizes);
+            if (options->files.size() > 1)
+                return analyze_ranks(options->files, options->range, options->device, options->json);
+            return analyze(options->files[0], options->range, options->device, options->json, options->sizes);
         });
-    command.argument("FILE", options->file, kReportText);
+    command.rest("FILE", options->files, std::string(kReportText) + "; several: one of each rank", true);
     command.option("--range", "NAME", options->range, kRangeText);
     command.option("--device", "N", options->device, kDeviceText);
     command.flag("--sizes", options->sizes, "lists the launch sizes of a kernel that has several");

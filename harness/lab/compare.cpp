@@ -66,8 +66,8 @@ Provenance circumstances_of(const ReportFile& report, const std::string& gpu) {
     return made;
 }
 
-ComparedReport read_report(std::size_t side, const std::string& file,
-                           const std::optional<std::string>& range, const std::optional<int64_t>& device) {
+ComparedReport read_report(std::size_t side, const std::string& file, const std::optional<std::string>& range,
+                           const std::optional<int64_t>& device) {
     const ReportFile report = open_report(file, announce_to_terminal, true);
     const Trace& trace = report.trace();
     if (range && !has_range(trace, *range))
@@ -147,10 +147,10 @@ void print_reports_compared(const Reports& reports, const Comparison& comparison
         const std::string source = report.label.empty() ? printable(report.gpu) : report.label;
         if (!source.empty()) fmt::print("   {}\n", paragraph(source, 3));
         if (a.devices.size() > 1)
-            fmt::print("   {}\n", paragraph(fmt::format("{} GPUs did work; this is about GPU {}{}",
-                                                        a.devices.size(), a.device,
-                                                        device ? "" : ", which has the most kernel time"),
-                                            3));
+            fmt::print("   {}\n",
+                       paragraph(fmt::format("{} GPUs did work; this is about GPU {}{}", a.devices.size(),
+                                             a.device, device ? "" : ", which has the most kernel time"),
+                                 3));
         for (const std::string& problem : report.problems)
             fmt::print("   {}\n", paragraph(yellow("this capture may not be whole: " + problem), 3));
     }
@@ -525,7 +525,8 @@ int compare_reports(const std::string& a, const std::string& b, const std::strin
         throw Error(fmt::format("{} and {} are one file: give two recordings", printable(a), printable(b)));
     const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
     const auto device = gpu_number(device_number);
-    const Reports reports{read_report(0, a, range, device), read_report(1, b, range, device)};  // one trace after the other
+    const Reports reports{read_report(0, a, range, device),
+                          read_report(1, b, range, device)};  // one trace after the other
     const Comparison comparison = compare(reports[0].numbers, reports[1].numbers);
     if (json) {
         print_json(comparison_json(reports, comparison, range));
@@ -558,7 +559,8 @@ void add_compare(Session& session) {
     Subcommand command(
         session, "compare", "what changed between two reports",
         "Compute, communication that no kernel hides, memory only and idle add up to the span of the GPU "
-        "work, so their differences add up to its difference. Tables begin with what changed most. A kernel is the same if its full name is; else if "
+        "work, so their differences add up to its difference. Tables begin with what changed most. A kernel "
+        "is the same if its full name is; else if "
         "both reports have one kernel of that short name, or one with these launch sizes. It is about the "
         "GPU with the most kernel time of each report, or the one of --device.\n"
         "Two recordings have no error bar. ./lab gate runs two programs many times, and has one.\n"
