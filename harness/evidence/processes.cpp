@@ -238,6 +238,10 @@ Processes side_by_side(std::vector<ProcessUse> processes) {
     find_missing(all);
     if (const auto kinds = gpu_kinds(all); kinds.size() > 1)
         all.remarks.push_back(fmt::format("GPUs of several kinds: {}", printable(join(kinds, ", "))));
+    for (const ProcessUse& p : all.processes)
+        for (const std::string& problem : p.problems)
+            all.remarks.push_back(
+                fmt::format("{}: this capture may not be whole: {}", printable(p.file), problem));
     all.not_aligned = why_not_aligned(all);
     if (!all.not_aligned) CollectiveMatcher(all).finish();
     double sum = 0;

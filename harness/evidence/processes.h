@@ -17,6 +17,7 @@ namespace lab {
 /// One process, as its recording has it; its trace has been let go.
 struct ProcessUse {
     std::string file;
+    std::vector<std::string> problems;  ///< sentences on why the recording may not be whole
     int64_t rank = 0;
     std::optional<int64_t> recorded_rank;  ///< as the recording has it; a name of a file is none
     std::optional<int64_t> world_size;     ///< ranks of the job, if the recording says

@@ -422,6 +422,8 @@ void add_analyze(Session& session) {
         "and how long each waits for the others in collectives.\n"
         "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
         [options] {
+            if (options->files.size() > 1 && options->sizes)
+                throw Error("--sizes is about the kernels of one report: give one");
             if (options->files.size() > 1)
                 return analyze_ranks(options->files, options->range, options->device, options->json);
             return analyze(options->files[0], options->range, options->device, options->json, options->sizes);

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/files.h"
+#include "core/parallel.h"
 #include "core/table.h"
 #include "core/terminal.h"
 #include "core/text.h"
 #include "evidence/kernel_names.h"
 #include "evidence/processes.h"
+#include "evidence/schema.h"
 #include "lab/analysis_json.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
@@ -25,18 +28,24 @@ std::string duration_text(int64_t ns) {
     return format_ns(static_cast<double>(ns));
 }
 
-/// One trace after the other: of each, only the numbers are kept.
+/// Of each trace only the numbers are kept. Several files are read at once, unless nsys has to export them.
 Processes read_all(const std::vector<std::string>& files, const std::optional<std::string>& range,
                    const std::optional<int64_t>& device) {
-    std::vector<ProcessUse> processes;
-    for (const std::string& file : files) {
-        for (const ProcessUse& other : processes)
-            if (is_same_file(file, other.file))
+    constexpr unsigned kMostAtOnce = 8;
+    unsigned at_once = std::min(std::thread::hardware_concurrency(), kMostAtOnce);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (fs::path(files[i]).extension() == ".nsys-rep") at_once = 1;
+        for (std::size_t other = 0; other < i; ++other)
+            if (is_same_file(files[i], files[other]))
                 throw Error(fmt::format("{} and {} are one file: give one recording of each rank",
-                                        printable(other.file), printable(file)));
-        const ReportFile report = open_report(file, announce_to_terminal, true);
-        processes.push_back(process_use(file, report.trace(), range, device));
+                                        printable(files[other]), printable(files[i])));
     }
+    std::vector<ProcessUse> processes(files.size());
+    for_each_in_parallel(files.size(), at_once, [&](std::size_t i) {
+        const ReportFile report = open_report(files[i], announce_to_terminal, true);
+        processes[i] = process_use(files[i], report.trace(), range, device);
+        if (report.evidence) processes[i].problems = capture_problems(report.evidence->database());
+    });
     return side_by_side(std::move(processes));
 }
 

@@ -46,7 +46,8 @@ struct Job {
     }
 
     /// An export of nsys, whose clock began at `epoch_ns` if that is not 0.
-    void nsys(const std::string& name, const std::vector<Run>& runs, int64_t epoch_ns) {
+    void nsys(const std::string& name, const std::vector<Run>& runs, int64_t epoch_ns,
+              const std::string& diagnostic = "") {
         files.push_back((folder.path() / name).string());
         Made made(files.back());
         int64_t correlation = 0;
@@ -56,6 +57,7 @@ struct Job {
                             .correlation = ++correlation,
                             .name = run.name.substr(0, run.name.find('(')),
                             .full_name = run.name});
+        if (!diagnostic.empty()) made.add_diagnostic(diagnostic);
         if (epoch_ns == 0) return;
         made.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs, utcTime, localTime)");
         made.execute(fmt::format("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES ({}, '', '')", epoch_ns));
@@ -212,6 +214,15 @@ TEST_CASE("processes: a missing rank, uneven numbers and GPUs of two kinds are r
     CHECK(has(all.at("remarks")[1], "GPUs of several kinds: NVIDIA H100, NVIDIA H200"));
     CHECK(all.at("collectives").at("count") == 1);
     CHECK(all.at("collectives").at("uneven") == Json{kAllReduce});
+}
+
+TEST_CASE("processes: a capture that may not be whole is remarked on") {
+    Job job;
+    job.nsys("rank0.sqlite", {{0, 10}}, kEpoch_ns);
+    job.nsys("rank1.sqlite", {{0, 10}}, kEpoch_ns, "Events were dropped");
+    const Json remarks = job.json().at("remarks");
+    REQUIRE(remarks.size() == 1);
+    CHECK(has(remarks[0], "rank1.sqlite: this capture may not be whole: nsys says: Events were dropped"));
 }
 
 TEST_CASE("processes: which rank a file is of") {
