@@ -114,6 +114,14 @@ TEST_CASE("analyze --json of a small export, to the nanosecond") {
     CHECK(a.at("range").is_null());
     CHECK(a.at("span_ns") == 500);
     CHECK(a.at("compute_ns") == 300);
+    CHECK(a.at("device") == 0);
+    REQUIRE(a.at("devices").size() == 1);
+    CHECK(names_in(a.at("devices")[0]) ==
+          std::vector<std::string>{"communication_hidden_ns", "communication_ns", "compute_ns",
+                                   "copy_only_ns", "device", "gpu_idle_ns", "name", "span_ns"});
+    for (const char* name : {"span_ns", "compute_ns", "communication_ns", "copy_only_ns", "gpu_idle_ns"})
+        CHECK_MESSAGE(a.at("devices")[0].at(name) == a.at(name), name);
+    CHECK(a.at("communication_ns") == 0);
     CHECK(a.at("copy_only_ns") == 100);
     CHECK(a.at("gpu_busy_ns") == 400);
     CHECK(a.at("gpu_idle_ns") == 100);
@@ -134,7 +142,7 @@ TEST_CASE("analyze --json of a small export, to the nanosecond") {
 })json"));
     CHECK(a.at("kernels")[1].at("name") == "mul");
     CHECK(a.at("copies") == Json::parse(R"([{"direction": "host to device", "from": "pinned", "to": "device",
-                                             "count": 1, "bytes": 1000, "ns": 200}])"));
+                                             "between_gpus": false, "count": 1, "bytes": 1000, "ns": 200}])"));
     CHECK(a.at("api") == Json::parse(R"([
         {"name": "cudaLaunchKernel", "count": 3, "failed": 1, "failures": [{"result": 2, "count": 1}],
          "total_ns": 30, "max_ns": 10},
