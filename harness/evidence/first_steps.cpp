@@ -195,6 +195,7 @@ class Rules {
 
     /// Work after work, each too short for what lies between.
     [[nodiscard]] std::optional<FirstStep> of_short_gaps() const {
+        if (whole_.api_calls.empty()) return std::nullopt;  // nothing says what the host did
         const auto& [after, during, launching] = a_.short_gaps;
         const int64_t most_ns = std::max({after.ns, during.ns, launching.ns});
         constexpr int64_t kMany = 20;
@@ -248,21 +249,33 @@ class Rules {
         int64_t ns = 0;
         bool launches_or_waits = false;
     };
-    [[nodiscard]] Host host_in(const std::vector<HostTime>& calls, int64_t no_call_ns, int64_t of_ns) const {
-        constexpr int64_t kGoodPart = 3;
-        if (calls.empty() || calls[0].ns <= no_call_ns)
-            return {"in no CUDA call",
-                    !whole_.cpu_samples.empty() ? "The table of host functions says where it is instead."
-                    : !whole_.os_calls.empty()
-                        ? "The table of OS calls says what it waits for."
-                        : "CPU samples say where it is instead: record with --sample=process-tree.",
-                    no_call_ns * kGoodPart >= of_ns ? no_call_ns : 0};
-        const HostTime& call = calls[0];
+    [[nodiscard]] static Host host_in(const HostTime& call) {
         return {fmt::format("in {} ({}{})", shown(call.name), counted(call.count, "call"),
                             call.count == 1 ? "" : ", longest " + time_of(call.longest_ns)),
-                advice_on(call.name, 2 * call.longest_ns > call.ns),
-                call.ns * kGoodPart >= of_ns ? call.ns : 0,
+                advice_on(call.name, 2 * call.longest_ns > call.ns), call.ns,
                 has(call.name, {"Launch", "Synchronize", "Memcpy", "Memset"})};
+    }
+    [[nodiscard]] Host host_in(const std::vector<HostTime>& calls, int64_t no_call_ns, int64_t of_ns) const {
+        if (whole_.api_calls.empty()) return {};
+        constexpr int64_t kGoodPart = 3;
+        Host host =
+            !calls.empty() && calls[0].ns > no_call_ns
+                ? host_in(calls[0])
+                : Host{"in no CUDA call",
+                       !whole_.cpu_samples.empty() ? "The table of host functions says where it is instead."
+                       : !whole_.os_calls.empty()
+                           ? "The table of OS calls says what it waits for."
+                           : "CPU samples say where it is instead: nsys profile --sample=process-tree.",
+                       no_call_ns};
+        if (host.ns * kGoodPart < of_ns) host.ns = 0;
+        return host;
+    }
+
+    /// Calls that neither launch nor wait, if they take much of the span.
+    [[nodiscard]] Host in_other_call() const {
+        for (const HostTime& call : a_.idle_by_call)
+            if (const Host host = host_in(call); is_much(host.ns) && !host.launches_or_waits) return host;
+        return {};
     }
 
     /// Gaps that are no short ones, or all of them if nothing was said about these.
@@ -272,9 +285,12 @@ class Rules {
         if (!is_much(has_short_gaps ? long_ns : a_.gpu_idle_ns) || a_.gaps.empty()) return;
         const Gap& gap = a_.gaps[0];
         const bool is_one = 2 * gap.ns >= a_.gpu_idle_ns;
-        const Host host = is_one ? host_in(gap.calls, gap.no_call_ns, gap.ns)
-                                 : host_in(a_.idle_by_call, a_.idle_no_call_ns, a_.gpu_idle_ns);
-        if (has_short_gaps && !is_one && (host.ns == 0 || host.launches_or_waits)) return;
+        Host host = is_one ? host_in(gap.calls, gap.no_call_ns, gap.ns)
+                           : host_in(a_.idle_by_call, a_.idle_no_call_ns, a_.gpu_idle_ns);
+        if (has_short_gaps && !is_one && (host.ns == 0 || host.launches_or_waits)) {
+            host = in_other_call();
+            if (host.ns == 0) return;
+        }
         std::string text = fmt::format("The GPU is idle for {}", part_of_whole(a_.gpu_idle_ns, a_.span_ns));
         if (is_one)
             text += fmt::format(": {} of it are one gap, between {} and {}", time_of(gap.ns),
@@ -283,6 +299,8 @@ class Rules {
         if (host.ns > 0)
             text += fmt::format(" For {} of {} the host is {}. {}", time_of(host.ns),
                                 is_one ? "the gap" : "it", host.where, host.advice);
+        else if (whole_.api_calls.empty())
+            text += " Record CUDA's calls, too, to see what the host does meanwhile.";
         else if (!is_one)
             text += " No one call takes a third of it: the table says which the host is in.";
         if (is_one) text += " Look: " + look_at(gap);

@@ -209,7 +209,7 @@ void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns, So
                    time_text(r.host_ns), time_text(r.gpu_ns)});
     print_table(table, ranges.size());
 
-    Table runs = table_of({"of several", "on the host: least", "median", "most", "on the GPU: least",
+    Table runs = table_of({"runs of a range", "on the host: least", "median", "most", "on the GPU: least",
                            "median", "most", "the slowest began"},
                           1);
     std::size_t several = 0;
@@ -225,14 +225,14 @@ void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns, So
 }
 
 /// "cudaHostAlloc 27 ms, cudaFree 2 ms, no CUDA call 1 ms": the first of each list, and what is left.
-std::string host_in(const Gap& gap) {
+std::string host_in(const Gap& gap, bool calls_are_known) {
     constexpr int64_t kNoticeablePart = 10;
     std::vector<std::string> parts;
     const auto add = [&](const std::string& name, int64_t ns) {
         if (ns * kNoticeablePart >= gap.ns) parts.push_back(fmt::format("{} {}", name, time_text(ns)));
     };
     for (const HostTime& call : gap.calls) add(shorten(printable(call.name), 36), call.ns);
-    add("no CUDA call", gap.no_call_ns);
+    if (calls_are_known) add("no CUDA call", gap.no_call_ns);
     if (!gap.os_calls.empty()) add("OS: " + shorten(printable(gap.os_calls[0].name), 24), gap.os_calls[0].ns);
     return join(parts, ", ");
 }
@@ -242,7 +242,8 @@ void print_gaps(const Analysis& a) {
                 {Align::right, Align::right, Align::left, Align::left, Align::left});
     for (const Gap& gap : a.gaps)
         table.add({time_text(gap.ns), place_in_time(gap.start_ns, a.first_work_ns),
-                   shorten(printable(gap.before), 36), shorten(printable(gap.after), 36), host_in(gap)});
+                   shorten(printable(gap.before), 36), shorten(printable(gap.after), 36),
+                   host_in(gap, !a.api.empty())});
     if (!table.empty()) fmt::print("{}\n", table.text());
 }
 

@@ -32,7 +32,7 @@ struct ComparedReport {
     std::string file, label;  ///< the source label, "" of a report that is not the course's
     std::string gpu;          ///< "" if it is not known
     std::vector<std::string> problems;
-    Provenance made;           ///< what made it: format, GPU, versions, program; "" is not known
+    Provenance made;           ///< what made it: GPU, versions, program; "" is not known
     int64_t ranges_named = 0;  ///< with --range: how many there are
     Recorded numbers;
 };
@@ -46,7 +46,7 @@ const char* side_name(std::size_t side) {
 
 /// What can be told of the circumstances of a recording.
 Provenance circumstances_of(const ReportFile& report, const std::string& gpu) {
-    if (report.kineto) return {{"format", "a trace of torch.profiler"}, {"GPU", gpu}};
+    if (report.kineto) return {{"format", "the JSON of torch.profiler"}, {"GPU", gpu}};
     const Evidence& evidence = *report.evidence;
     const Database& database = evidence.database();
     Provenance made{{"format", "an export of nsys"}, {"GPU", gpu}};
@@ -61,8 +61,8 @@ Provenance circumstances_of(const ReportFile& report, const std::string& gpu) {
         if (!value.empty()) made[name] = value;
     }
     const std::string command = value_of(evidence.provenance(), "command");
-    if (const std::size_t blank = command.find(' '); blank != command.npos)
-        made["options"] = command.substr(blank + 1);
+    if (!command.empty()) made["options"] = trim(command.substr(std::min(command.find(' '), command.size())));
+    if (!command.empty() && made["options"].empty()) made["options"] = "none";
     return made;
 }
 

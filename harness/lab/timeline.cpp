@@ -109,7 +109,7 @@ void add_timeline(Session& session) {
     command.option("--to", "TIME", request->to, "draws up to this time, such as 45ms");
     command.option("--svg", "FILE", request->svg, "writes an SVG to this file");
     command.option("--chrome", "FILE", request->chrome,
-                   "writes Chrome trace JSON, which Perfetto opens, to this file");
+                   "writes Chrome trace JSON, which Perfetto and Holistic Trace Analysis open, to this file");
 }
 
 }  // namespace lab

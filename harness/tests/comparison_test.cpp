@@ -252,6 +252,10 @@ TEST_CASE("compare tells what chapters 3, 5 and 6 are about") {
     CHECK(overlapped.at("differs").size() == 1);
     CHECK(overlapped.at("differs").at("program") == Json{"ch05_streams/buggy.cu", "ch05_streams/fixed.cu"});
 
+    const std::string fixed = "ch05_streams/evidence/h200/fixed";
+    const Json eight = json_of(run_lab({"compare", fixed + ".sqlite", fixed + ".eight.sqlite", "--json"}));
+    CHECK(eight.at("differs").at("options") == Json{"none", "--streams 8"});
+
     const Json graph = pair("ch06_graphs", {"--range", "step"});
     CHECK(row_in(graph.at("api"), "cudaLaunchKernel").at("count") == Json{2000, nullptr});
     CHECK(row_in(graph.at("api"), "cudaGraphLaunch").at("count") == Json{nullptr, 2});

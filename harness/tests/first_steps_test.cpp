@@ -155,6 +155,19 @@ TEST_CASE("first steps: one long gap is said to be one, with where the host is a
           "add runs for 20 of 30 ms: 2 launches, 9.99 ms each. See why: ncu -k add -c 1 --set full PROGRAM");
 }
 
+TEST_CASE("first steps: where no call was recorded, none is blamed, and neither is the host") {
+    Story story;
+    for (int64_t i = 0; i < 100; ++i) {
+        story.kernel(0, i * 100'000, i * 100'000 + 20'000);
+        story.trace.kernels.back().call = -1;
+    }
+    story.trace.api_calls.clear();
+    REQUIRE(rules_of(story.steps()) == Rules{"idle"});
+    CHECK(story.steps()[0].text ==
+          "The GPU is idle for 7.92 of 9.92 ms. Record CUDA's calls, too, to see what the host does "
+          "meanwhile.");
+}
+
 TEST_CASE("first steps: copies and kernels that could overlap, pageable memory, and the bus") {
     const auto program = [](const char* memory, int64_t streams, int64_t late_ns) {
         Story story;
@@ -228,4 +241,17 @@ TEST_CASE("first steps: nothing is said of a program that keeps its GPU busy, an
     }
     CHECK(story.steps().empty());
     CHECK(Story().steps().empty());
+}
+
+TEST_CASE("first steps: a wait for other GPUs is nothing for ncu") {
+    Story story;
+    story.kernel(0, 1 * kMs, 6 * kMs);
+    story.kernel(0, 6 * kMs, 10 * kMs);
+    REQUIRE(rules_of(story.steps()) == Rules{"kernel"});
+    story.trace.names.emplace_back("ncclDevKernel_AllReduce");
+    story.trace.kernels[0].name = std::ssize(story.trace.names) - 1;
+    CHECK(story.steps().empty());
+    story.trace.kernels[0].end_ns = 5 * kMs, story.trace.kernels[1].start_ns = 5 * kMs;
+    REQUIRE(rules_of(story.steps()) == Rules{"kernel"});
+    CHECK(story.steps()[0].text.starts_with("add runs for 5 of 9 ms"));
 }

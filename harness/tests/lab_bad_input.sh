@@ -26,6 +26,14 @@ bad_reports() {
     done
     echo 'no database' >"$bad"
     refused 'is not an SQLite file'
+    head -c 3000 harness/tests/samples/kineto_made.json >"$bad"
+    refused 'is cut short: its JSON ends at byte'
+    gzip -c harness/tests/samples/kineto_made.json | head -c 900 >"$bad"
+    refused 'is cut short: its gzip data end at byte'
+    echo '{"schemaVersion": 1}' >"$bad"
+    refused 'is JSON, but no trace'
+    expect 2 ncu-details harness/tests/samples/kineto_made.json
+    says 'a trace of torch.profiler'
     rm "$bad"
     refused 'there is no file'
     altered 's/StringIds/StringIdz/g'

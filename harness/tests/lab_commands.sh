@@ -189,6 +189,13 @@ analyze() {
     prints '========= Leaked 400 bytes'
     expect 0 analyze harness/tests/samples/nsys_2025.3_fixed.sqlite
     prints_no 'recorded ·'
+    expect 0 analyze harness/tests/samples/kineto_made.json
+    for text in 'rank 1' 'GPU 1  NVIDIA H200' triton_poi_fused_add_0 '## backward ##' "not in Kineto's JSON"; do
+        prints "$text"
+    done
+    prints_no 'NVTX range'
+    expect 2 analyze harness/tests/samples/kineto_made.json --range none
+    says "it has 'ProfilerStep#7'"
     if try_without nsys analyze "$recorded/fixed.nsys-rep"; then
         exits 77
         says "exported already: ./lab analyze $recorded/fixed.sqlite"
@@ -239,6 +246,11 @@ timeline() {
     check 'both are on one scale' test "$(grep -c ' 30 ms' <<<"$out")" -eq 2
     expect 0 timeline "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --html "$new/both.html"
     check 'the page holds both' grep -q '"title":"buggy.sqlite".*"title":"fixed.sqlite"' "$new/both.html"
+    gzip -c harness/tests/samples/kineto_made.json >"$new/no_name_that_says_so"
+    expect 0 timeline "$new/no_name_that_says_so" --html "$new/kineto.html"
+    check 'the page holds the annotation' grep -q '## backward ##' "$new/kineto.html"
+    expect 0 timeline "$new/no_name_that_says_so"
+    prints 'Stream 20'
     expect 2 timeline "$recorded/buggy.sqlite" "$recorded/fixed.sqlite" --chrome "$new/both.json"
     says 'name one FILE'
     expect 0 run ch05 --recorded --html "$new/run.html"

@@ -155,6 +155,43 @@ TEST_CASE("analyze --json of a small export, to the nanosecond") {
     CHECK(in_range.at("copies").empty());
 }
 
+TEST_CASE("analyze --json of a trace of PyTorch has the members of one of nsys") {
+    const fs::path samples = LAB_SAMPLES, sample = samples / "kineto_made.json";
+    const Json of_nsys = analyze(samples / "nsys_2025.3_fixed.sqlite"), a = analyze(sample);
+    CHECK(of_nsys.at("source_format") == "nsys");
+    CHECK(a.at("source_format") == "kineto");
+    CHECK(names_in(a) == names_in(of_nsys));
+    for (const char* list : {"kernels", "copies", "streams", "ranges", "api"})
+        CHECK(names_in(a.at(list)[0]) == names_in(of_nsys.at(list)[0]));
+    CHECK((a.at("device") == 1 && a.at("span_ns") == 719'750 && a.at("compute_ns") == 360'750));
+    CHECK(a.at("api")[0].at("failed").is_null());  // the profiler does not say what calls returned
+    const Json backward = analyze(sample, {"--range", "## backward ##"});
+    CHECK((backward.at("span_ns") == 380'000 && backward.at("kernels").size() == 2));
+}
+
+TEST_CASE("analyze says what to do first, and lists launch sizes on request") {
+    const std::string buggy = "ch05_streams/evidence/h200/buggy.sqlite";
+    const Outcome first = run_lab({"analyze", buggy, "--range", "normalise"});
+    CHECK(first.out.find("\n1  All work is in one stream: kernels run for ") != std::string::npos);
+    const Json json = analyze(fs::path(buggy), {"--range", "normalise"});
+    REQUIRE(json.at("first_steps").size() == 1);
+    CHECK(json.at("first_steps")[0].at("rule") == "no_overlap");
+    CHECK(json.at("first_steps")[0].at("share") > 0.1);
+    CHECK(json.at("gaps").size() == 5);
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / "sizes.sqlite";
+    {
+        HandMadeExport made(path);
+        made.launch(0, {.start = 10, .end = 20, .correlation = 1, .grid_x = 33});
+        made.launch(30, {.start = 40, .end = 50, .correlation = 2, .grid_x = 77});
+    }
+    const std::string without = run_lab({"analyze", path.string()}).out;
+    const std::string with = run_lab({"analyze", path.string(), "--sizes"}).out;
+    CHECK(without.find("2 sizes") != std::string::npos);
+    CHECK(without.find(" 77 ") == std::string::npos);
+    CHECK(with.find(" 77 ") != std::string::npos);
+}
+
 TEST_CASE("a report with empty tables has numbers and no NaN") {
     const TemporaryFolder folder;
     const fs::path path = folder.path() / "idle.sqlite";
