@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/error.h"
+#include "evidence/communication.h"
 #include "evidence/launches.h"
 
 namespace lab {
@@ -21,6 +22,72 @@ Intervals intervals_of(const std::vector<Work>& work, const Wanted& wanted) {
     return intervals;
 }
 
+/// All work of one GPU, as the breakdown needs it.
+struct WorkOfGpu {
+    Intervals kernels, communication, moving;  ///< as recorded; `moving` has other copies, and memsets
+};
+
+std::map<int64_t, WorkOfGpu> work_by_gpu(const Trace& trace) {
+    const std::vector<bool> communicates = communication_names(trace);
+    std::map<int64_t, WorkOfGpu> work;
+    for (const Kernel& k : trace.kernels) {
+        WorkOfGpu& of_gpu = work[k.device];
+        (communicates[static_cast<std::size_t>(k.name)] ? of_gpu.communication : of_gpu.kernels)
+            .push_back({k.start_ns, k.end_ns});
+    }
+    for (const Copy& c : trace.copies) {
+        WorkOfGpu& of_gpu = work[c.device];
+        (c.between_gpus ? of_gpu.communication : of_gpu.moving).push_back({c.start_ns, c.end_ns});
+    }
+    return work;
+}
+
+/// Merged intervals of one GPU.
+struct Merged {
+    Intervals compute, communication, busy, span;
+};
+
+/// `windows`: of ranges, or null.
+Merged merged(int64_t device, const WorkOfGpu& work, const WindowsOfGpu* windows) {
+    Merged m{merge(work.kernels), merge(work.communication), {}, {}};
+    m.busy = work.moving;
+    m.busy.insert(m.busy.end(), m.compute.begin(), m.compute.end());
+    m.busy.insert(m.busy.end(), m.communication.begin(), m.communication.end());
+    m.busy = merge(std::move(m.busy));
+    if (windows) {
+        if (windows->count(device)) m.span = windows->at(device);
+    } else if (!m.busy.empty()) {
+        m.span = {{m.busy.front().begin, m.busy.back().end}};
+    }
+    return m;
+}
+
+GpuTime time_of(const Merged& m) {
+    GpuTime time;
+    time.span_ns = total(m.span);
+    time.gpu_busy_ns = total(m.busy);
+    time.gpu_idle_ns = time.span_ns - time.gpu_busy_ns;
+    time.compute_ns = total(m.compute);
+    time.communication_ns = total(m.communication);
+    time.communication_hidden_ns = total(intersect(m.communication, m.compute));
+    time.copy_only_ns = time.gpu_busy_ns - time.compute_ns - time.exposed_ns();
+    return time;
+}
+
+std::string name_of_gpu(const Trace& trace, int64_t device) {
+    for (const Gpu& gpu : trace.gpus)
+        if (gpu.device == device) return gpu.name;
+    return "";
+}
+
+std::vector<DeviceUse> use_of_gpus(const Trace& whole, const std::map<int64_t, WorkOfGpu>& work,
+                                   const WindowsOfGpu* windows) {
+    std::vector<DeviceUse> all;
+    for (const auto& [device, of_gpu] : work)
+        all.push_back({time_of(merged(device, of_gpu, windows)), device, name_of_gpu(whole, device)});
+    return all;
+}
+
 /// The GPU with the most kernel time, or the most copies where there are no kernels.
 void choose_device(const Trace& trace, Analysis& a) {
     struct Load {
@@ -32,44 +99,42 @@ void choose_device(const Trace& trace, Analysis& a) {
     for (const Copy& c : trace.copies) ++load[c.device].copies;
     Load most{-1, 0};
     for (const auto& [device, l] : load) {
-        a.devices.push_back(device);
         if (l > most) most = l, a.device = device;
     }
 }
 
+void check_device(const Analysis& a, int64_t device) {
+    std::vector<std::string> there;
+    for (const DeviceUse& use : a.devices) {
+        if (use.device == device) return;
+        there.push_back(std::to_string(use.device));
+    }
+    throw Error(fmt::format("GPU {} did no work{}{}", device,
+                            a.range ? fmt::format(" in range '{}'", *a.range) : "",
+                            there.empty() ? "" : fmt::format("; these did: {}", fmt::join(there, ", "))));
+}
+
 /// `whole` is the trace that `trace` may be a part of.
-void breakdown(const Trace& trace, const Trace& whole, const WindowsOfGpu* windows, Analysis& a) {
-    const auto kernels = intervals_of(trace.kernels, [&](const Kernel& k) { return k.device == a.device; });
-    const auto copies = [&](auto wanted) {
+void breakdown(const Trace& trace, const Trace& whole, const std::map<int64_t, WorkOfGpu>& work,
+               const WindowsOfGpu* windows, Analysis& a) {
+    const auto copies = [&](Direction direction) {
         return merge(intervals_of(
-            trace.copies, [&](const Copy& c) { return c.device == a.device && wanted(c.direction); }));
+            trace.copies, [&](const Copy& c) { return c.device == a.device && c.direction == direction; }));
     };
-    const Intervals compute = merge(kernels);
-    const Intervals moving = copies([](Direction) { return true; });
-    const Intervals up = copies([](Direction d) { return d == Direction::host_to_device; });
-    const Intervals down = copies([](Direction d) { return d == Direction::device_to_host; });
-
-    Intervals busy = compute;
-    busy.insert(busy.end(), moving.begin(), moving.end());
-    busy = merge(std::move(busy));
-    const Intervals from_first_to_last =
-        busy.empty() ? Intervals{} : Intervals{{busy.front().begin, busy.back().end}};
-    const Intervals span = !windows                   ? from_first_to_last
-                           : windows->count(a.device) ? windows->at(a.device)
-                                                      : Intervals{};
-
-    a.span_ns = total(span);
-    a.compute_ns = total(compute);
-    a.gpu_busy_ns = total(busy);
-    a.copy_only_ns = a.gpu_busy_ns - a.compute_ns;
-    a.gpu_idle_ns = a.span_ns - a.gpu_busy_ns;
+    const auto mine = work.find(a.device);
+    const WorkOfGpu of_gpu = mine == work.end() ? WorkOfGpu{} : mine->second;
+    const Merged m = merged(a.device, of_gpu, windows);
+    static_cast<GpuTime&>(a) = time_of(m);
+    for (const Copy& c : trace.copies)
+        if (c.device == a.device && c.between_gpus) a.communication_bytes += c.bytes;
+    const Intervals up = copies(Direction::host_to_device), down = copies(Direction::device_to_host);
     a.h2d_ns = total(up);
     a.d2h_ns = total(down);
-    a.h2d_hidden_ns = total(intersect(up, compute));
-    a.d2h_hidden_ns = total(intersect(down, compute));
-    a.concurrent_ns = total(overlaps(kernels));
-    if (!busy.empty()) a.first_work_ns = busy.front().begin;
-    IdleTime idle = idle_time(trace, whole, a.device, span);
+    a.h2d_hidden_ns = total(intersect(up, m.compute));
+    a.d2h_hidden_ns = total(intersect(down, m.compute));
+    a.concurrent_ns = total(overlaps(of_gpu.kernels));
+    if (!m.busy.empty()) a.first_work_ns = m.busy.front().begin;
+    IdleTime idle = idle_time(trace, whole, a.device, m.span);
     a.idle = idle.by_cause;
     a.short_gaps = idle.short_gaps;
     a.gaps = std::move(idle.longest);
@@ -131,11 +196,11 @@ void by_kernel(const Trace& trace, Analysis& a) {
 }
 
 void by_copy(const Trace& trace, Analysis& a) {
-    std::map<std::tuple<Direction, std::string, std::string>, CopyUse> use;
+    std::map<std::tuple<Direction, std::string, std::string, bool>, CopyUse> use;
     for (const Copy& c : trace.copies) {
         if (c.device != a.device) continue;
-        CopyUse& u = use[{c.direction, c.from, c.to}];
-        u.direction = c.direction, u.from = c.from, u.to = c.to;
+        CopyUse& u = use[{c.direction, c.from, c.to, c.between_gpus}];
+        u.direction = c.direction, u.from = c.from, u.to = c.to, u.between_gpus = c.between_gpus;
         ++u.count;
         u.bytes += c.bytes;
         u.ns += c.end_ns - c.start_ns;
@@ -247,15 +312,22 @@ std::optional<double> Analysis::kernel_concurrency() const {
     return share(concurrent_ns, compute_ns);
 }
 
-Analysis analyse(const Trace& trace, const std::optional<std::string>& range) {
+Analysis analyse(const Trace& trace, const std::optional<std::string>& range,
+                 const std::optional<int64_t>& device) {
     std::optional<RangePart> part;
     if (range) part = select_range(trace, *range);
     const Trace& of = part ? part->trace : trace;
     Analysis a;
     a.range = range;
     if (part) a.range_ns = total(part->host);
-    choose_device(of, a);
-    breakdown(of, trace, part ? &part->windows : nullptr, a);
+    const WindowsOfGpu* const windows = part ? &part->windows : nullptr;
+    const std::map<int64_t, WorkOfGpu> work = work_by_gpu(of);
+    a.devices = use_of_gpus(trace, work, windows);
+    if (device)
+        check_device(a, *device), a.device = *device;
+    else
+        choose_device(of, a);
+    breakdown(of, trace, work, windows, a);
     by_stream(of, a);
     by_kernel(of, a);
     by_copy(of, a);
@@ -265,6 +337,10 @@ Analysis analyse(const Trace& trace, const std::optional<std::string>& range) {
     by_thread(of, a);
     by_metric(of, a);
     return a;
+}
+
+std::vector<DeviceUse> device_use(const Trace& trace, const RangePart* part) {
+    return use_of_gpus(trace, work_by_gpu(part ? part->trace : trace), part ? &part->windows : nullptr);
 }
 
 std::optional<double> metric(const Analysis& analysis, const std::string& name) {

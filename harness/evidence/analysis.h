@@ -1,8 +1,8 @@
 // From a trace to the numbers that answer "where does the time go?".
 //
-// The temporal breakdown (compute, copy only, idle) follows the definition of Holistic Trace Analysis
-// (https://github.com/facebookresearch/HolisticTraceAnalysis). All of it is computed on merged intervals, so
-// that work which overlaps is counted once.
+// The temporal breakdown follows the definition of Holistic Trace Analysis
+// (https://github.com/facebookresearch/HolisticTraceAnalysis): kernels that communicate between GPUs do not
+// compute. All of it is computed on merged intervals, so that work which overlaps is counted once.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,7 @@ struct CopyUse {
     std::string from, to;  ///< memory kinds
     int64_t count = 0, bytes = 0;
     int64_t ns = 0;  ///< sum over the copies: what each took, not time on the clock
+    bool between_gpus = false;
 };
 
 /// All calls of one function of the CUDA API.
@@ -77,18 +78,35 @@ struct MetricUse {
     double mean = 0, max = 0;
 };
 
-/// The numbers of one GPU: of the whole trace, or of the ranges of one name.
-struct Analysis {
-    std::optional<std::string> range;  ///< the name of the ranges, if it is about some
-    int64_t device = 0;                ///< the GPU this is about: the one with the most kernel time
-    std::vector<int64_t> devices;      ///< all GPUs with work in the trace
+/// Where the time of one GPU goes. What is exposed of communication is the part that no kernel hides:
+/// compute + (communication - communication_hidden) + copy_only + gpu_idle = span.
+struct GpuTime {
     int64_t span_ns = 0;  ///< first start to last end of GPU work; with a range, of each range's work
-    std::optional<int64_t> range_ns;  ///< with a range: time the host spent in it
     int64_t gpu_busy_ns = 0, gpu_idle_ns = 0;
-    int64_t compute_ns = 0, copy_only_ns = 0;      ///< compute + copy_only + gpu_idle = span
-    int64_t h2d_ns = 0, d2h_ns = 0;                ///< time with a copy of this direction running
-    int64_t h2d_hidden_ns = 0, d2h_hidden_ns = 0;  ///< of that, time with a kernel running too
-    int64_t concurrent_ns = 0;                     ///< time with at least two kernels running
+    int64_t compute_ns = 0;               ///< a kernel runs that does not communicate
+    int64_t communication_ns = 0;         ///< a kernel of NCCL or NVSHMEM runs, or a copy between two GPUs
+    int64_t communication_hidden_ns = 0;  ///< of that, time in which the GPU computes, too
+    int64_t copy_only_ns = 0;             ///< other copies or memsets alone
+    [[nodiscard]] int64_t exposed_ns() const { return communication_ns - communication_hidden_ns; }
+};
+
+/// One of the GPUs with work.
+struct DeviceUse : GpuTime {
+    int64_t device = 0;
+    std::string name;  ///< "" if it is not known
+};
+
+/// The numbers of one GPU: of the whole trace, or of the ranges of one name. Calls, ranges and threads are of
+/// the whole process.
+struct Analysis : GpuTime {
+    std::optional<std::string> range;  ///< the name of the ranges, if it is about some
+    int64_t device = 0;                ///< the GPU this is about
+    std::vector<DeviceUse> devices;    ///< all GPUs with work in the trace, by number
+    std::optional<int64_t> range_ns;   ///< with a range: time the host spent in it
+    int64_t communication_bytes = 0;   ///< of copies between two GPUs; what kernels move is not recorded
+    int64_t h2d_ns = 0, d2h_ns = 0;    ///< time with a copy of this direction running
+    int64_t h2d_hidden_ns = 0, d2h_hidden_ns = 0;  ///< of that, time in which the GPU computes, too
+    int64_t concurrent_ns = 0;                     ///< time with at least two kernels that compute
     int64_t first_work_ns = 0;  ///< start of the first GPU work that counts, on the clock of the capture
     IdleByCause idle;
     std::vector<Gap> gaps;               ///< the 5 longest, the longest first
@@ -109,8 +127,16 @@ struct Analysis {
 };
 
 /// The numbers of the trace, or of the work launched in NVTX ranges of this name. An Error lists the ranges
-/// if none has it.
-[[nodiscard]] Analysis analyse(const Trace& trace, const std::optional<std::string>& range = std::nullopt);
+/// if none has it. They are of this GPU, or else of the one with the most kernel time; an Error lists the
+/// GPUs with work if this one has none.
+[[nodiscard]] Analysis analyse(const Trace& trace, const std::optional<std::string>& range = std::nullopt,
+                               const std::optional<int64_t>& device = std::nullopt);
+
+struct RangePart;
+
+/// Where the time of each GPU with work goes, by number: in the trace, or in a part of it if that is not
+/// null. The same as Analysis::devices.
+[[nodiscard]] std::vector<DeviceUse> device_use(const Trace& trace, const RangePart* part);
 
 /// A number of the analysis by the name that findings use (span_ms, gpu_busy_share, ...); nothing where it is
 /// not defined, such as the hidden share where nothing is copied. An unknown name is an Error that lists all.

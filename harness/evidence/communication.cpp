@@ -9,4 +9,16 @@ bool is_communication_kernel(std::string_view full_name) {
     return function.starts_with("nccl") || function.starts_with("nvshmem");
 }
 
+std::vector<bool> communication_names(const Trace& trace) {
+    enum : char { unknown, no, yes };
+    std::vector<char> known(trace.names.size(), unknown);
+    for (const Kernel& k : trace.kernels) {
+        char& of_name = known[static_cast<std::size_t>(k.name)];
+        if (of_name == unknown) of_name = is_communication_kernel(trace.full_name_of(k.name)) ? yes : no;
+    }
+    std::vector<bool> names;
+    for (const char of_name : known) names.push_back(of_name == yes);
+    return names;
+}
+
 }  // namespace lab

@@ -143,7 +143,7 @@ Comparison compare(const Recorded& a, const Recorded& b) {
     KernelMatcher kernels({&a.analysis.kernels, &b.analysis.kernels});
     c.kernels = kernels.take_changes(), c.ambiguous = kernels.take_ambiguous();
     c.copies = pair_by(a.analysis.copies, b.analysis.copies,
-                       [](const CopyUse& u) { return std::tie(u.direction, u.from, u.to); });
+                       [](const CopyUse& u) { return std::tie(u.direction, u.from, u.to, u.between_gpus); });
     c.api = pair_by(a.analysis.api, b.analysis.api, [](const ApiUse& u) { return std::tie(u.name); });
     c.ranges = pair_by(a.ranges, b.ranges, [](const RangeUse& u) { return std::tie(u.name, u.domain); });
     sort_by_size(c.kernels, [](const KernelChange& k) { return k.difference(&KernelUse::total_ns); });

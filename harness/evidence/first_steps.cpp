@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/text.h"
+#include "evidence/communication.h"
 #include "evidence/kernel_names.h"
 #include "evidence/launches.h"
 
@@ -333,13 +334,17 @@ class Rules {
         return ns;
     }
 
+    [[nodiscard]] bool computes(const Kernel& k) const {
+        return k.device == a_.device && !communicates_[static_cast<std::size_t>(k.name)];
+    }
+
     void overlap() {
         const std::vector<int64_t> streams = stream_times();
         int64_t all_ns = 0;
         for (const int64_t ns : streams) all_ns += ns;
         Intervals kernels, copies;
         for (const Kernel& k : work_.kernels)
-            if (k.device == a_.device) kernels.push_back({k.start_ns, k.end_ns});
+            if (computes(k)) kernels.push_back({k.start_ns, k.end_ns});
         for (const Copy& c : work_.copies)  // what is pageable cannot overlap anyway
             if (c.device == a_.device && !is_pageable(c) && is_over_the_bus(c))
                 copies.push_back({c.start_ns, c.end_ns});
@@ -365,8 +370,11 @@ class Rules {
     }
 
     void kernels_in_turn() {
+        std::map<int64_t, Intervals> of_stream;
+        for (const Kernel& k : work_.kernels)
+            if (computes(k)) of_stream[k.stream].push_back({k.start_ns, k.end_ns});
         int64_t used = 0;
-        for (const StreamUse& s : a_.streams) used += 10 * s.kernel_ns >= a_.compute_ns && s.kernels > 0;
+        for (auto& [stream, runs] : of_stream) used += 10 * total(merge(std::move(runs))) >= a_.compute_ns;
         if (used < 2 || 2 * a_.compute_ns < a_.span_ns || a_.concurrent_ns * 50 > a_.compute_ns) return;
         add("streams_in_turn", a_.compute_ns,
             fmt::format("Kernels of {} streams run for {}, and never two at once. If one does not fill the "
@@ -491,8 +499,11 @@ class Rules {
     }
 
     void kernel() {
-        if (a_.kernels.empty()) return;
-        const KernelUse& top = a_.kernels[0];
+        const auto first = std::find_if(a_.kernels.begin(), a_.kernels.end(), [](const KernelUse& k) {
+            return !is_communication_kernel(k.full_name);  // ncu says nothing about a wait for other GPUs
+        });
+        if (first == a_.kernels.end()) return;
+        const KernelUse& top = *first;
         Intervals runs;
         for (const Kernel& k : work_.kernels)
             if (k.device == a_.device && work_.full_name_of(k.name) == top.full_name)
@@ -527,6 +538,7 @@ class Rules {
     const Trace& work_;
     const Analysis& a_;
     const std::string& file_;
+    const std::vector<bool> communicates_ = communication_names(work_);
     std::vector<FirstStep> steps_;
 };
 

@@ -40,6 +40,7 @@ enum class Field : char {
     bytes,
     grid,
     block,
+    group,
     domain,
     crosses_threads,
     result
@@ -63,13 +64,14 @@ constexpr std::pair<std::string_view, Field> kOfArgs[] = {{"device", Field::devi
                                                           {"bytes", Field::bytes},
                                                           {"grid", Field::grid},
                                                           {"block", Field::block},
+                                                          {"Process Group Ranks", Field::group},
                                                           {"domain", Field::domain},
                                                           {"crosses_threads", Field::crosses_threads},
                                                           {"result", Field::result}};
 
 /// One event of the file, as far as it is read.
 struct Event {
-    std::string phase, category, name, domain;
+    std::string phase, category, name, group, domain;
     std::optional<int64_t> process, thread, start_ns, duration_ns, device, stream;
     std::optional<int64_t> result;
     int64_t correlation = 0, bytes = 0;
@@ -78,7 +80,7 @@ struct Event {
 
     /// Keeps the memory of its strings.
     void clear() {
-        phase.clear(), category.clear(), name.clear(), domain.clear();
+        phase.clear(), category.clear(), name.clear(), group.clear(), domain.clear();
         process = thread = start_ns = duration_ns = device = stream = result = std::nullopt;
         correlation = bytes = 0;
         size = {{0, 0, 0}, {0, 0, 0}};
@@ -125,7 +127,7 @@ void read_name(const std::string& name, Copy& copy) {
     }
     const std::size_t word = name.find(' ');
     const auto known = directions.find(trim(std::string_view(name).substr(std::min(word, name.size()), 6)));
-    if (known != directions.end()) copy.direction = known->second;
+    if (known != directions.end()) copy.direction = known->second, copy.between_gpus = known->first == "PtoP";
     if (!has_kinds || arrow == name.npos || arrow < open || arrow + 4 > close) return;
     copy.from = memory_kind(name.substr(open + 1, arrow - open - 1));
     copy.to = memory_kind(name.substr(arrow + 4, close - arrow - 4));
@@ -270,6 +272,7 @@ bool Reader::string(std::string& value) {
         if (field_ == Field::name) event_.name.swap(value);
     } else if (in_args()) {
         if (field_ == Field::domain) event_.domain.swap(value);
+        if (field_ == Field::group) event_.group.swap(value);
     } else if (section_ == Section::gpus && depth_ == 3 && key_ == "name") {
         gpu_.name = clipped(value, kLongestName);
     }
@@ -294,6 +297,8 @@ bool Reader::number(int64_t value) {
         gpu_.device = value;
     } else if (section_ == Section::job && depth_ == 2 && key_ == "rank") {
         trace_.rank = value;
+    } else if (section_ == Section::job && depth_ == 2 && key_ == "world_size") {
+        trace_.world_size = value;
     }
     return true;
 }
@@ -376,12 +381,14 @@ void Reader::add_work(Kind kind, int64_t start_ns, int64_t end_ns) {
     const int64_t device = event_.device.value_or(event_.process.value_or(0));
     const int64_t stream = event_.stream.value_or(event_.thread.value_or(0));
     if (kind == Kind::kernel) {
-        trace_.kernels.push_back({start_ns, end_ns, stream, device, event_.correlation, 0, -1,
-                                  name_index(event_.name), size_index(event_.size)});
+        trace_.kernels.push_back(
+            {start_ns, end_ns, stream, device, event_.correlation, 0, -1, name_index(event_.name),
+             size_index(event_.size),
+             event_.group.empty() ? -1 : name_index(clipped(event_.group, kLongestName))});
         return;
     }
-    Copy copy{start_ns,     end_ns,           stream, device, event_.correlation, 0, -1,
-              event_.bytes, Direction::other, "",     ""};
+    Copy copy{start_ns,         end_ns, stream, device, event_.correlation, 0, -1, event_.bytes,
+              Direction::other, "",     "",     false};
     if (kind == Kind::set) copy.direction = Direction::set;
     read_name(event_.name, copy);
     trace_.copies.push_back(std::move(copy));
@@ -463,6 +470,11 @@ Trace Reader::finish() {
     for (AutogradWork& work : autograd_)
         if (__builtin_add_overflow(work.start_ns, epoch_ns_, &work.start_ns)) work.start_ns = INT64_MAX;
     check_and_sort(trace_, path_, kExportAgain);
+    // Before baseTimeNanoseconds came, in 2023, times were since 1970 themselves.
+    constexpr int64_t kYear2010_ns = 1'262'304'000'000'000'000;
+    const int64_t first_ns =
+        trace_.kernels.empty() ? trace_.copies.front().start_ns : trace_.kernels.front().start_ns;
+    if (epoch_ns_ > 0 || first_ns > kYear2010_ns) trace_.epoch_ns = 0;
     mark_ranges_across_threads(process);
     link_to_calls(trace_);
     check_units();

@@ -124,12 +124,13 @@ SELECT id, CASE replace(name, 'CUDA_MEMOPR_MEMORY_KIND_', '')
            WHEN 'MANAGED_STATIC' THEN 'managed' ELSE 'other' END
 FROM ENUM_CUDA_MEM_KIND;
 
-CREATE TEMP TABLE copy_directions (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TEMP TABLE copy_directions (id INTEGER PRIMARY KEY, name TEXT, is_peer INTEGER);
 INSERT OR IGNORE INTO copy_directions
 SELECT id, CASE WHEN name GLOB '*_HTO[DA]' THEN 'host to device'
                 WHEN name GLOB '*_[DA]TOH' THEN 'device to host'
                 WHEN name GLOB '*_[DA]TO[DA]' OR name GLOB '*_PTOP' THEN 'device to device'
-                WHEN name GLOB '*_HTOH' THEN 'host to host' ELSE 'other' END
+                WHEN name GLOB '*_HTOH' THEN 'host to host' ELSE 'other' END,
+       name GLOB '*_PTOP'
 FROM ENUM_CUDA_MEMCPY_OPER;
 
 CREATE TEMP VIEW all_kernels AS
@@ -152,7 +153,9 @@ SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS devi
        COALESCE((SELECT name FROM copy_directions d WHERE d.id = t.copyKind), 'other') AS direction,
        COALESCE((SELECT name FROM memory_kinds k WHERE k.id = t.srcKind), 'other') AS from_kind,
        COALESCE((SELECT name FROM memory_kinds k WHERE k.id = t.dstKind), 'other') AS to_kind,
-       graphNodeId AS graph_node
+       graphNodeId AS graph_node,
+       COALESCE((SELECT d.is_peer OR (d.name = 'device to device' AND t.srcDeviceId <> t.dstDeviceId)
+                 FROM copy_directions d WHERE d.id = t.copyKind), 0) AS between_gpus
 FROM CUPTI_ACTIVITY_KIND_MEMCPY t;
 
 CREATE TEMP VIEW all_sets AS

@@ -9,7 +9,7 @@
 //                   registers static_shared_bytes dynamic_shared_bytes graph_node
 //
 //   copies          start end duration stream device correlation process bytes direction from_kind to_kind
-//                   graph_node
+//                   graph_node between_gpus
 //
 //   sets            start end duration stream device correlation process bytes value to_kind
 //

@@ -85,15 +85,16 @@ void read_kernels(const Database& database, Trace& trace) {
 
 void read_copies(const Database& database, Trace& trace) {
     Statement row = database.prepare(R"(
-SELECT start, end, stream, device, correlation, process, bytes, direction, from_kind, to_kind FROM all_copies
+SELECT start, end, stream, device, correlation, process, bytes, direction, from_kind, to_kind, between_gpus
+FROM all_copies
 UNION ALL
-SELECT start, end, stream, device, correlation, process, bytes, 'set', '', to_kind FROM all_sets)");
+SELECT start, end, stream, device, correlation, process, bytes, 'set', '', to_kind, 0 FROM all_sets)");
     while (row.next()) {
         const std::string direction = row.text(7);
         trace.copies.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
                                 row.integer(4), row.integer(5), -1, row.integer(6),
                                 direction == "set" ? Direction::set : direction_from(direction), row.text(8),
-                                row.text(9)});
+                                row.text(9), row.integer(10) != 0});
     }
 }
 
@@ -202,6 +203,13 @@ Trace read_trace(const Database& database) {
     if (database.has_table("TARGET_INFO_GPU")) {
         Statement row = database.prepare("SELECT id, name FROM main.TARGET_INFO_GPU");
         while (row.next()) trace.gpus.push_back({row.integer(0), row.name(1)});
+    }
+    constexpr const char* kStart = "TARGET_INFO_SESSION_START_TIME";
+    const std::vector<std::string> columns =
+        database.has_table(kStart) ? database.columns_of(kStart) : std::vector<std::string>{};
+    if (std::find(columns.begin(), columns.end(), "utcEpochNs") != columns.end()) {
+        Statement row = database.prepare("SELECT utcEpochNs FROM main.TARGET_INFO_SESSION_START_TIME");
+        if (row.next() && row.integer(0) > 0) trace.epoch_ns = row.integer(0);
     }
     return trace;
 }

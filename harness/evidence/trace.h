@@ -23,6 +23,8 @@ struct Kernel {
     int64_t call = -1;  ///< index into Trace::api_calls of that call; -1 if the trace does not have it
     int64_t name = 0;   ///< index into Trace::names; no other full name has it
     int64_t size = -1;  ///< index into Trace::launch_sizes; -1 if it is not known
+    int64_t group =
+        -1;  ///< of a collective: index into Trace::names of the ranks in it; -1 if it is not known
 };
 
 /// The name of what stands for all kernels of a graph that nsys recorded as a whole.
@@ -51,6 +53,7 @@ struct Copy {
     Direction direction = Direction::other;
     /// Memory kinds in lower case: pageable, pinned, device, managed, ...; a set has only `to`.
     std::string from, to;
+    bool between_gpus = false;  ///< a peer copy; `device` is the GPU that the tool counts it for
 };
 
 /// One call of the CUDA runtime or driver API on a host thread.
@@ -132,6 +135,8 @@ struct Trace {
     SourceFormat format = SourceFormat::nsys;
     bool knows_results = true;    ///< does the file say what calls returned?
     std::optional<int64_t> rank;  ///< of this process among those of a distributed job, if the file says
+    std::optional<int64_t> world_size;  ///< how many processes that job has
+    std::optional<int64_t> epoch_ns;    ///< time 0 of the capture's clock, since 1970, if the file says
 
     /// The name of a kernel or of a call.
     [[nodiscard]] const std::string& name_of(int64_t index) const {

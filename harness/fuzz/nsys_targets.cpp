@@ -24,8 +24,9 @@ namespace {
 void check(const Trace& trace, const std::optional<std::string>& range) {
     const Analysis a = analyse(trace, range);
     if (a.gpu_busy_ns + a.gpu_idle_ns != a.span_ns) broken_promise("busy and idle do not add up to the span");
-    if (a.compute_ns + a.copy_only_ns != a.gpu_busy_ns)
-        broken_promise("compute and copies do not add up to busy");
+    if (a.compute_ns + a.exposed_ns() + a.copy_only_ns != a.gpu_busy_ns)
+        broken_promise("compute, communication and copies do not add up to busy");
+    if (a.exposed_ns() < 0 || a.copy_only_ns < 0) broken_promise("a part of the busy time is negative");
     if (a.gpu_idle_ns < 0 || a.concurrent_ns > a.compute_ns || a.h2d_hidden_ns > a.h2d_ns)
         broken_promise("a part is larger than its whole");
     if (!a.range && a.idle.host_wait_ns + a.idle.kernel_wait_ns + a.idle.other_ns != a.gpu_idle_ns)

@@ -49,9 +49,14 @@ static void to_json(nlohmann::json& json, const CopyUse& c) {
     json = {{"direction", to_string(c.direction)},
             {"from", c.from},
             {"to", c.to},
+            {"between_gpus", c.between_gpus},
             {"count", c.count},
             {"bytes", c.bytes},
             {"ns", c.ns}};
+}
+
+static void to_json(nlohmann::json& json, const DeviceUse& d) {
+    json = device_json(d);
 }
 
 static void to_json(nlohmann::json& json, const ApiUse& u) {
@@ -83,6 +88,17 @@ nlohmann::json gap_json(const Gap& gap, int64_t first_work_ns) {
 
 }  // namespace
 
+nlohmann::json device_json(const DeviceUse& d) {
+    return {{"device", d.device},
+            {"name", d.name},
+            {"span_ns", d.span_ns},
+            {"compute_ns", d.compute_ns},
+            {"communication_ns", d.communication_ns},
+            {"communication_hidden_ns", d.communication_hidden_ns},
+            {"copy_only_ns", d.copy_only_ns},
+            {"gpu_idle_ns", d.gpu_idle_ns}};
+}
+
 nlohmann::json analysis_json(const Analysis& a, const std::vector<RangeUse>& ranges,
                              const std::vector<FirstStep>& steps) {
     nlohmann::json gaps = nlohmann::json::array();
@@ -100,6 +116,9 @@ nlohmann::json analysis_json(const Analysis& a, const std::vector<RangeUse>& ran
             {"gpu_busy_ns", a.gpu_busy_ns},
             {"gpu_idle_ns", a.gpu_idle_ns},
             {"compute_ns", a.compute_ns},
+            {"communication_ns", a.communication_ns},
+            {"communication_hidden_ns", a.communication_hidden_ns},
+            {"communication_bytes", a.communication_bytes},
             {"copy_only_ns", a.copy_only_ns},
             {"overlap", overlap},
             {"first_work_ns", a.first_work_ns},

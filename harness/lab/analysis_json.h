@@ -10,6 +10,9 @@
 
 namespace lab {
 
+/// The time of one GPU: a member of `devices`.
+[[nodiscard]] nlohmann::json device_json(const DeviceUse& device);
+
 [[nodiscard]] nlohmann::json analysis_json(const Analysis& analysis, const std::vector<RangeUse>& ranges,
                                            const std::vector<FirstStep>& steps);
 

@@ -17,6 +17,7 @@
 #include "evidence/launches.h"
 #include "evidence/schema.h"
 #include "lab/analysis_json.h"
+#include "lab/analyze_ranks.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
 #include "lab/tool_output.h"
@@ -76,6 +77,24 @@ void print_first_steps(const std::vector<FirstStep>& steps) {
     if (!steps.empty()) fmt::print("\n");
 }
 
+/// The GPUs of a process, if there are several.
+void print_devices(const Analysis& a) {
+    if (a.devices.size() < 2) return;
+    const bool communicates = std::any_of(a.devices.begin(), a.devices.end(),
+                                          [](const DeviceUse& d) { return d.communication_ns > 0; });
+    std::vector<std::string> header{"GPU", "span", "compute"};
+    if (communicates) append(header, {"communication", "of that hidden"});
+    append(header, {"memory only", "idle"});
+    Table table = table_of(std::move(header), 0);
+    for (const DeviceUse& d : a.devices) {
+        std::vector<std::string> row{std::to_string(d.device), time_text(d.span_ns), time_text(d.compute_ns)};
+        if (communicates) append(row, {time_text(d.communication_ns), time_text(d.communication_hidden_ns)});
+        append(row, {time_text(d.copy_only_ns), time_text(d.gpu_idle_ns)});
+        table.add(std::move(row));
+    }
+    fmt::print("{}\n", table.text());
+}
+
 void print_breakdown(const Analysis& a) {
     Table table = table_of({"", "time", "of the span"}, 1);
     const auto row = [&](const std::string& what, int64_t ns) {
@@ -83,6 +102,7 @@ void print_breakdown(const Analysis& a) {
     };
     row("span, first GPU work to last", a.span_ns);
     row("compute: a kernel runs", a.compute_ns);
+    if (a.communication_ns > 0) row("communication that no such kernel hides", a.exposed_ns());
     row("memory only: a copy or a memset, no kernel", a.copy_only_ns);
     row("idle: nothing runs", a.gpu_idle_ns);
     row("  launch call began in the gap", a.idle.host_wait_ns);
@@ -90,6 +110,12 @@ void print_breakdown(const Analysis& a) {
         a.idle.kernel_wait_ns);
     row("  other", a.idle.other_ns);
     fmt::print("{}\n", table.text());
+    if (a.communication_ns > 0)
+        fmt::print("  communication between GPUs         {}, {} of it hidden behind kernels\n",
+                   time_text(a.communication_ns), time_text(a.communication_hidden_ns));
+    if (a.communication_bytes > 0)
+        fmt::print("  copies between GPUs                {}\n",
+                   format_bytes(static_cast<double>(a.communication_bytes)));
     if (a.h2d_ns > 0)
         fmt::print("  H2D copies hidden behind kernels   {} of {}\n", time_text(a.h2d_hidden_ns),
                    time_text(a.h2d_ns));
@@ -100,6 +126,11 @@ void print_breakdown(const Analysis& a) {
         fmt::print("  two or more kernels at once         {} of the kernel time\n",
                    percent(a.concurrent_ns, a.compute_ns));
     fmt::print("\n");
+    if (a.communication_ns > 0)
+        fmt::print("{}\n\n",
+                   paragraph("Kernels of NCCL and NVSHMEM, and copies between GPUs, communicate. They are no "
+                             "compute here: a GPU that waits inside a collective for the others runs its "
+                             "kernel, and is not busy computing."));
 }
 
 /// "16 x 32" of {16, 32, 1}
@@ -156,8 +187,8 @@ void print_kernels(const Analysis& a, bool with_sizes) {
 void print_copies(const Analysis& a) {
     Table table = table_of({"copies", "from", "to", "count", "data", "GB/s"}, 3);
     for (const CopyUse& c : a.copies)
-        table.add({to_string(c.direction), c.from, c.to, std::to_string(c.count),
-                   format_bytes(static_cast<double>(c.bytes)),
+        table.add({c.between_gpus ? "GPU to GPU" : to_string(c.direction), c.from, c.to,
+                   std::to_string(c.count), format_bytes(static_cast<double>(c.bytes)),
                    c.ns == 0 ? "n/a" : format_number(ratio(c.bytes, c.ns), 3)});
     if (!table.empty()) fmt::print("{}\n", table.text());
 }
@@ -280,7 +311,7 @@ void print_metrics(const Analysis& a) {
 }
 
 void print_time(const ReportFile& report, const Analysis& a, const std::vector<FirstStep>& steps,
-                bool with_sizes) {
+                bool with_sizes, bool is_chosen) {
     const Trace& trace = report.trace();
     if (report.evidence)
         for (const std::string& problem : capture_problems(report.evidence->database()))
@@ -289,11 +320,14 @@ void print_time(const ReportFile& report, const Analysis& a, const std::vector<F
     for (const Gpu& gpu : trace.gpus)
         if (gpu.device == a.device) fmt::print("GPU {}  {}\n", gpu.device, printable(gpu.name));
     if (a.devices.size() > 1)
-        fmt::print("{} GPUs did work; this is about GPU {}, which has the most kernel time\n",
-                   a.devices.size(), a.device);
+        fmt::print("{}\n", paragraph(fmt::format("{} GPUs did work; this is about GPU {}{}. CUDA calls, "
+                                                 "ranges and threads are of the whole process.",
+                                                 a.devices.size(), a.device,
+                                                 is_chosen ? "" : ", which has the most kernel time")));
     if (a.range_ns) fmt::print("the host spent {} in the range\n", time_text(*a.range_ns));
     fmt::print("\n");
     print_first_steps(steps);
+    print_devices(a);
     print_breakdown(a);
     print_gaps(a);
     print_idle_by_call(a);
@@ -318,11 +352,12 @@ void print_other_tools(const Evidence& evidence) {
     if (!counters.empty()) fmt::print("counters docs/metrics.md says what they count\n");
 }
 
-Json as_json(const ReportFile& report, const std::string& file, const std::optional<std::string>& range) {
+Json as_json(const ReportFile& report, const std::string& file, const std::optional<std::string>& range,
+             const std::optional<int64_t>& device) {
     Json json = Json::object();
     if (report.has_trace()) {
         const Trace& trace = report.trace();
-        const Analysis a = analyse(trace, range);
+        const Analysis a = analyse(trace, range, device);
         json = analysis_json(a, range_use(trace, range), first_steps(trace, a, file));
         json["source_format"] = trace.format == SourceFormat::kineto ? "kineto" : "nsys";
         if (!trace.knows_results)
@@ -335,18 +370,20 @@ Json as_json(const ReportFile& report, const std::string& file, const std::optio
     return json;
 }
 
-int analyze(const std::string& file, const std::string& range_name, bool json, bool with_sizes) {
+int analyze(const std::string& file, const std::string& range_name, const std::string& device_number,
+            bool json, bool with_sizes) {
+    const auto device = gpu_number(device_number);
     const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
     const ReportFile report = open_report(file, announce_to_terminal, range.has_value());
     if (json) {
-        print_json(as_json(report, file, range));
+        print_json(as_json(report, file, range, device));
         return kFine;
     }
     fmt::print("{}{}\n", bold(printable(file)), range ? fmt::format(", range '{}'", printable(*range)) : "");
     if (!report.label.empty()) fmt::print("{}\n", paragraph(report.label));
     if (report.has_trace()) {
-        const Analysis a = analyse(report.trace(), range);
-        print_time(report, a, first_steps(report.trace(), a, file), with_sizes);
+        const Analysis a = analyse(report.trace(), range, device);
+        print_time(report, a, first_steps(report.trace(), a, file), with_sizes, device.has_value());
     } else {
         fmt::print("no trace of nsys, so nothing about time\n\n");
     }
@@ -363,7 +400,8 @@ int analyze(const std::string& file, const std::string& range_name, bool json, b
 
 void add_analyze(Session& session) {
     struct Options {
-        std::string file, range;
+        std::vector<std::string> files;
+        std::string range, device;
         bool json = false, sizes = false;
     };
     const auto options = std::make_shared<Options>();
@@ -375,14 +413,25 @@ void add_analyze(Session& session) {
         "and "
         "the gap is under 30 µs, as the GPU needs from one piece of work to the next; or neither. A "
         "device-to-device copy reads and writes, and its bytes are counted once. Memsets are no copies.\n"
-        "Of several GPUs it is about the one with the most kernel time. Counters of ncu and "
+        "Of several GPUs it is about the one with the most kernel time, or that of --device; calls, ranges "
+        "and threads stay of the whole process. Counters of ncu and "
         "reports of compute-sanitizer, which evidence of the course may hold, are of the "
         "whole run and shown without --range. CPU samples, OS calls and threads are of all threads while the "
         "host is in the range. Times in JSON are in ns.\n"
+        "Several reports, one of each rank of a distributed job, become a table by rank: who computes "
+        "longest, "
+        "and how long each waits for the others in collectives.\n"
         "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
-        [options] { return analyze(options->file, options->range, options->json, options->sizes); });
-    command.argument("FILE", options->file, kReportText);
+        [options] {
+            if (options->files.size() > 1 && options->sizes)
+                throw Error("--sizes is about the kernels of one report: give one");
+            if (options->files.size() > 1)
+                return analyze_ranks(options->files, options->range, options->device, options->json);
+            return analyze(options->files[0], options->range, options->device, options->json, options->sizes);
+        });
+    command.rest("FILE", options->files, std::string(kReportText) + "; several: one of each rank", true);
     command.option("--range", "NAME", options->range, kRangeText);
+    command.option("--device", "N", options->device, kDeviceText);
     command.flag("--sizes", options->sizes, "lists the launch sizes of a kernel that has several");
     command.flag("--json", options->json, "prints everything as JSON");
 }

@@ -62,8 +62,9 @@ void Subcommand::argument(const std::string& name, std::string& into, const std:
     app_->add_option(name, into, fitted(text, kTextColumns))->type_name("")->required(required);
 }
 
-void Subcommand::rest(const std::string& name, std::vector<std::string>& into, const std::string& text) {
-    app_->add_option(name, into, fitted(text, kTextColumns))->type_name("");
+void Subcommand::rest(const std::string& name, std::vector<std::string>& into, const std::string& text,
+                      bool required) {
+    app_->add_option(name, into, fitted(text, kTextColumns))->type_name("")->required(required);
 }
 
 void Subcommand::option(const std::string& name, const std::string& value, std::string& into,

@@ -34,8 +34,9 @@ class Subcommand {
     /// A positional argument.
     void argument(const std::string& name, std::string& into, const std::string& text, bool required = true);
 
-    /// All further positional arguments.
-    void rest(const std::string& name, std::vector<std::string>& into, const std::string& text);
+    /// All further positional arguments; at least one if they are required.
+    void rest(const std::string& name, std::vector<std::string>& into, const std::string& text,
+              bool required = false);
 
     /// An option with a value, which the help calls `value`. If `into` is not empty, it is the default.
     void option(const std::string& name, const std::string& value, std::string& into, const std::string& text,

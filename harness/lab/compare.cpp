@@ -66,8 +66,8 @@ Provenance circumstances_of(const ReportFile& report, const std::string& gpu) {
     return made;
 }
 
-ComparedReport read_report(std::size_t side, const std::string& file,
-                           const std::optional<std::string>& range) {
+ComparedReport read_report(std::size_t side, const std::string& file, const std::optional<std::string>& range,
+                           const std::optional<int64_t>& device) {
     const ReportFile report = open_report(file, announce_to_terminal, true);
     const Trace& trace = report.trace();
     if (range && !has_range(trace, *range))
@@ -75,7 +75,11 @@ ComparedReport read_report(std::size_t side, const std::string& file,
     ComparedReport read;
     read.file = file, read.label = report.label;
     if (report.evidence) read.problems = capture_problems(report.evidence->database());
-    read.numbers = {analyse(trace, range), range_use(trace, range)};
+    try {
+        read.numbers = {analyse(trace, range, device), range_use(trace, range)};
+    } catch (const Error& error) {
+        throw Error(fmt::format("{}, {}: {}", side_name(side), file, error.what()));
+    }
     for (const Range& r : trace.ranges) read.ranges_named += range && r.name == *range;
     for (const Gpu& gpu : trace.gpus)
         if (gpu.device == read.numbers.analysis.device) read.gpu = gpu.name;
@@ -115,6 +119,11 @@ Both both_of(const Reports& reports, int64_t IdleByCause::*number) {
     return {reports[0].numbers.analysis.idle.*number, reports[1].numbers.analysis.idle.*number};
 }
 
+/// Communication that no kernel hides.
+Both exposed_of(const Reports& reports) {
+    return {reports[0].numbers.analysis.exposed_ns(), reports[1].numbers.analysis.exposed_ns()};
+}
+
 Both streams_of(const Reports& reports) {
     return {std::ssize(reports[0].numbers.analysis.streams), std::ssize(reports[1].numbers.analysis.streams)};
 }
@@ -129,7 +138,7 @@ std::string more_or_less(int64_t ns) {
 }
 
 void print_reports_compared(const Reports& reports, const Comparison& comparison,
-                            const std::optional<std::string>& range) {
+                            const std::optional<std::string>& range, const std::optional<int64_t>& device) {
     for (std::size_t side : {0, 1}) {
         const ComparedReport& report = reports[side];
         const Analysis& a = report.numbers.analysis;
@@ -138,10 +147,10 @@ void print_reports_compared(const Reports& reports, const Comparison& comparison
         const std::string source = report.label.empty() ? printable(report.gpu) : report.label;
         if (!source.empty()) fmt::print("   {}\n", paragraph(source, 3));
         if (a.devices.size() > 1)
-            fmt::print("   {}\n", paragraph(fmt::format("{} GPUs did work; this is about GPU {}, which has "
-                                                        "the most kernel time",
-                                                        a.devices.size(), a.device),
-                                            3));
+            fmt::print("   {}\n",
+                       paragraph(fmt::format("{} GPUs did work; this is about GPU {}{}", a.devices.size(),
+                                             a.device, device ? "" : ", which has the most kernel time"),
+                                 3));
         for (const std::string& problem : report.problems)
             fmt::print("   {}\n", paragraph(yellow("this capture may not be whole: " + problem), 3));
     }
@@ -161,7 +170,7 @@ void print_reports_compared(const Reports& reports, const Comparison& comparison
     fmt::print("\n");
 }
 
-/// The difference of the spans, and the three that add up to it, largest first.
+/// The difference of the spans, and those that add up to it, largest first.
 void print_summary(const Reports& reports) {
     const Both span = both_of(reports, &Analysis::span_ns);
     if (span == Both{}) {
@@ -181,6 +190,8 @@ void print_summary(const Reports& reports) {
         {"A kernel runs", both_of(reports, &Analysis::compute_ns)},
         {"Only copies or memsets run", both_of(reports, &Analysis::copy_only_ns)},
         {"The GPU is idle", both_of(reports, &Analysis::gpu_idle_ns)}};
+    if (exposed_of(reports) != Both{})
+        parts.emplace_back("Communication goes on that no kernel hides", exposed_of(reports));
     std::stable_sort(parts.begin(), parts.end(), [](const auto& x, const auto& y) {
         return std::abs(change_of(x.second)) > std::abs(change_of(y.second));
     });
@@ -191,7 +202,8 @@ void print_summary(const Reports& reports) {
                             : fmt::format("  {} for {}: {}.", what, more_or_less(change), both_times(both)));
     }
     for (const std::string& line : lines) fmt::print("{}\n", paragraph(line, 4));
-    fmt::print("These three differences add up to {}.\n\n", change_in_time(change_of(span)));
+    fmt::print("These {} differences add up to {}.\n\n", parts.size() == 3 ? "three" : "four",
+               change_in_time(change_of(span)));
 }
 
 void print_breakdown_compared(const Reports& reports) {
@@ -206,12 +218,17 @@ void print_breakdown_compared(const Reports& reports) {
     };
     row("span, first GPU work to last", both_of(reports, &Analysis::span_ns));
     row("compute: a kernel runs", both_of(reports, &Analysis::compute_ns));
+    const Both communication = both_of(reports, &Analysis::communication_ns);
+    row_if_any("communication that no such kernel hides", exposed_of(reports), communication);
     row("memory only: a copy or a memset, no kernel", both_of(reports, &Analysis::copy_only_ns));
     row("idle: nothing runs", both_of(reports, &Analysis::gpu_idle_ns));
     row("  launch call began in the gap", both_of(reports, &IdleByCause::host_wait_ns));
     row(fmt::format("  launch call began before, under {} µs", kKernelWaitLimit_ns / 1000),
         both_of(reports, &IdleByCause::kernel_wait_ns));
     row("  other", both_of(reports, &IdleByCause::other_ns));
+    row_if_any("communication between GPUs", communication, communication);
+    row_if_any("  of that hidden behind kernels", both_of(reports, &Analysis::communication_hidden_ns),
+               communication);
     const Both h2d = both_of(reports, &Analysis::h2d_ns), d2h = both_of(reports, &Analysis::d2h_ns);
     row_if_any("H2D copies", h2d, h2d);
     row_if_any("  of that hidden behind kernels", both_of(reports, &Analysis::h2d_hidden_ns), h2d);
@@ -329,7 +346,8 @@ void print_kernels_compared(const Comparison& comparison) {
 /// "H2D, pinned to device"
 std::string words_for(const CopyUse& copies) {
     constexpr const char* kDirections[]{"H2D", "D2H", "D2D", "H2H", "memset", "other"};
-    const char* const direction = kDirections[static_cast<std::size_t>(copies.direction)];
+    const char* const direction =
+        copies.between_gpus ? "GPU to GPU" : kDirections[static_cast<std::size_t>(copies.direction)];
     if (copies.from.empty()) return fmt::format("{}, {}", direction, printable(copies.to));
     return fmt::format("{}, {} to {}", direction, printable(copies.from), printable(copies.to));
 }
@@ -420,6 +438,7 @@ Json copy_change_json(const Change<CopyUse>& c) {
     return {{"direction", to_string(use.direction)},
             {"from", use.from},
             {"to", use.to},
+            {"between_gpus", use.between_gpus},
             {"count", json_pair(c, &CopyUse::count)},
             {"bytes", json_pair(c, &CopyUse::bytes)},
             {"ns", json_pair(c, &CopyUse::ns)}};
@@ -477,6 +496,9 @@ Json comparison_json(const Reports& reports, const Comparison& comparison,
             {"gpu_busy_ns", both_of(reports, &Analysis::gpu_busy_ns)},
             {"gpu_idle_ns", both_of(reports, &Analysis::gpu_idle_ns)},
             {"compute_ns", both_of(reports, &Analysis::compute_ns)},
+            {"communication_ns", both_of(reports, &Analysis::communication_ns)},
+            {"communication_hidden_ns", both_of(reports, &Analysis::communication_hidden_ns)},
+            {"communication_bytes", both_of(reports, &Analysis::communication_bytes)},
             {"copy_only_ns", both_of(reports, &Analysis::copy_only_ns)},
             {"overlap",
              {{"h2d_ns", both_of(reports, &Analysis::h2d_ns)},
@@ -497,17 +519,20 @@ Json comparison_json(const Reports& reports, const Comparison& comparison,
             {"api", json_list(comparison.api, api_change_json)}};
 }
 
-int compare_reports(const std::string& a, const std::string& b, const std::string& range_name, bool json) {
+int compare_reports(const std::string& a, const std::string& b, const std::string& range_name,
+                    const std::string& device_number, bool json) {
     if (is_same_file(a, b))
         throw Error(fmt::format("{} and {} are one file: give two recordings", printable(a), printable(b)));
     const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
-    const Reports reports{read_report(0, a, range), read_report(1, b, range)};  // one trace after the other
+    const auto device = gpu_number(device_number);
+    const Reports reports{read_report(0, a, range, device),
+                          read_report(1, b, range, device)};  // one trace after the other
     const Comparison comparison = compare(reports[0].numbers, reports[1].numbers);
     if (json) {
         print_json(comparison_json(reports, comparison, range));
         return kFine;
     }
-    print_reports_compared(reports, comparison, range);
+    print_reports_compared(reports, comparison, range, device);
     print_summary(reports);
     print_breakdown_compared(reports);
     print_kernels_compared(comparison);
@@ -527,24 +552,27 @@ int compare_reports(const std::string& a, const std::string& b, const std::strin
 
 void add_compare(Session& session) {
     struct Options {
-        std::string a, b, range;
+        std::string a, b, range, device;
         bool json = false;
     };
     const auto options = std::make_shared<Options>();
     Subcommand command(
         session, "compare", "what changed between two reports",
-        "Compute, memory only and idle add up to the span of the GPU work, so their differences add up to "
-        "its "
-        "difference. Tables begin with what changed most. A kernel is the same if its full name is; else if "
+        "Compute, communication that no kernel hides, memory only and idle add up to the span of the GPU "
+        "work, so their differences add up to its difference. Tables begin with what changed most. A kernel "
+        "is the same if its full name is; else if "
         "both reports have one kernel of that short name, or one with these launch sizes. It is about the "
-        "GPU with the most kernel time of each report.\n"
+        "GPU with the most kernel time of each report, or the one of --device.\n"
         "Two recordings have no error bar. ./lab gate runs two programs many times, and has one.\n"
         "In JSON each number is [A, B], null where one has no such row. Times are in ns.\n"
         "Example: ./lab compare before.nsys-rep after.nsys-rep --range solve",
-        [options] { return compare_reports(options->a, options->b, options->range, options->json); });
+        [options] {
+            return compare_reports(options->a, options->b, options->range, options->device, options->json);
+        });
     command.argument("A", options->a, std::string("before: ") + kReportText);
     command.argument("B", options->b, "after: another one");
     command.option("--range", "NAME", options->range, kRangeText);
+    command.option("--device", "N", options->device, kDeviceText);
     command.flag("--json", options->json, "prints everything as JSON");
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "core/error.h"
 #include "core/terminal.h"
 #include "core/text.h"
@@ -24,6 +26,16 @@ std::string meant_by(const std::string& file) {
 }
 
 }  // namespace
+
+std::optional<int64_t> gpu_number(const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    int64_t number = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem != std::errc() || end != text.data() + text.size() || number < 0)
+        throw Error(
+            fmt::format("--device {}: give the number of a GPU in the report, such as 0", printable(text)));
+    return number;
+}
 
 void check_outputs(const std::vector<fs::path>& reports, const std::vector<fs::path>& pictures) {
     std::vector<fs::path> taken = reports;

@@ -20,6 +20,11 @@ inline constexpr const char* kReportText =
 inline constexpr const char* kRangeText =
     "only the work launched in NVTX ranges, or PyTorch's annotations, of this name";
 
+inline constexpr const char* kDeviceText = "only this GPU, by its number in the report";
+
+/// The GPU that --device names; nothing for "". An Error says what is expected if it is no number.
+[[nodiscard]] std::optional<int64_t> gpu_number(const std::string& text);
+
 /// An opened report. What was made to open it goes with it.
 struct ReportFile {
     std::unique_ptr<TemporaryFolder> scratch;

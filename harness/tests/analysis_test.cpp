@@ -12,7 +12,7 @@ namespace {
 /// One GPU, one process. Each kernel has the call that launched it, at the time given.
 struct Story {
     Trace trace;
-    Story() { trace.names = {"add", "cudaLaunchKernel"}; }
+    Story() { trace.names = {"add", "cudaLaunchKernel", "ncclDevKernel_AllReduce"}; }
 
     void kernel(int64_t called_ns, int64_t start_ns, int64_t end_ns, int64_t device = 0) {
         const int64_t call = std::ssize(trace.api_calls);
@@ -25,6 +25,52 @@ struct Story {
 };
 
 }  // namespace
+
+TEST_CASE("analysis: a kernel of NCCL, or a copy between GPUs, is communication and no compute") {
+    Story story;
+    story.kernel(0, 100, 200);
+    story.kernel(0, 150, 300);
+    story.trace.kernels.back().name = 2;
+    story.copy(280, 320, Direction::device_to_device);
+    story.trace.copies.back().between_gpus = true;
+    story.copy(310, 350, Direction::host_to_device);
+    story.kernel(0, 400, 500);
+    const Analysis a = analyse(story.trace);
+    CHECK(a.compute_ns == 200);
+    CHECK(a.communication_ns == 170);
+    CHECK(a.communication_hidden_ns == 50);
+    CHECK(a.exposed_ns() == 120);
+    CHECK(a.copy_only_ns == 30);  // from 320 on: until then a copy between GPUs runs, too
+    CHECK(a.gpu_idle_ns == 50);
+    CHECK(a.span_ns == 400);
+    CHECK(a.communication_bytes == 100);
+    CHECK(a.concurrent_ns == 0);
+    CHECK(a.h2d_hidden_ns == 0);
+    REQUIRE(a.copies.size() == 2);
+    CHECK(a.copies[0].between_gpus != a.copies[1].between_gpus);
+}
+
+TEST_CASE("analysis: of a GPU that is asked for, and of all of them") {
+    Story story;
+    story.kernel(0, 100, 200);
+    story.kernel(0, 150, 160, 3);
+    story.trace.kernels.back().name = 2;
+    story.copy(155, 170, Direction::host_to_device);
+    story.trace.copies.back().device = 3;
+    story.trace.gpus = {{3, "NVIDIA H200"}};
+    story.trace.ranges = {{0, 1, 1, 1, false, "step", ""}};
+    CHECK(analyse(story.trace).device == 0);
+    const Analysis a = analyse(story.trace, std::nullopt, 3);
+    CHECK((a.device == 3 && a.span_ns == 20 && a.compute_ns == 0 && a.communication_ns == 10));
+    CHECK((a.copy_only_ns == 10 && a.gpu_idle_ns == 0 && a.kernels.size() == 1));
+    REQUIRE(a.devices.size() == 2);
+    CHECK((a.devices[0].device == 0 && a.devices[0].compute_ns == 100 && a.devices[0].name.empty()));
+    CHECK((a.devices[1].device == 3 && a.devices[1].span_ns == 20 && a.devices[1].name == "NVIDIA H200"));
+    CHECK_THROWS_WITH_AS((void)analyse(story.trace, std::nullopt, 1), "GPU 1 did no work; these did: 0, 3",
+                         Error);
+    CHECK_THROWS_WITH_AS((void)analyse(story.trace, "step", 5),
+                         "GPU 5 did no work in range 'step'; these did: 0, 3", Error);
+}
 
 TEST_CASE("analysis: metrics by the names that findings use, and medians") {
     Story story;
@@ -81,7 +127,8 @@ TEST_CASE("analysis: what lies between two ranges of a name, and another GPU's w
     story.trace.ranges = {{10, 20, 1, 1, false, "step", ""}, {30, 40, 1, 1, false, "step", ""}};
     const Analysis a = analyse(story.trace, "step");
     CHECK(a.device == 0);
-    CHECK(a.devices == std::vector<int64_t>{0, 1});
+    REQUIRE(a.devices.size() == 2);
+    CHECK((a.devices[0].device == 0 && a.devices[1].device == 1));
     CHECK(a.span_ns == 30);
     CHECK(a.gpu_idle_ns == 5);
     CHECK(a.idle.kernel_wait_ns == 5);

@@ -348,3 +348,36 @@ TEST_CASE("compare: reports without GPU work, and two that are the same, have wo
     CHECK(has(two.compare().out, "other launch sizes"));
     CHECK(run_lab({"compare", two.a.string(), two.a.string()}).exit_code == 2);
 }
+
+TEST_CASE("compare: communication is one more part of the span, and differences still add up") {
+    const TwoExports two;
+    for (const auto& [path, at] : {std::pair{two.a, 1'000'000}, {two.b, 1'500'000}}) {
+        Made made(path);
+        made.launch(0, {.start = 1, .end = 1'000'001, .correlation = 1});
+        made.launch(0, {.start = at, .end = 2'000'001, .correlation = 2, .name = "ncclDevKernel_AllReduce"});
+        made.add(Made::CopyRow{2'000'001, 2'100'001, 3, "PTOP", "DEVICE"});
+        made.add(Made::CopyRow{2'100'001, 2'200'001, 4, "DTOD", "DEVICE"});
+        // Two GPUs, though its kind does not say so.
+        made.add(Made::CopyRow{2'200'001, 2'300'001, 5, "DTOD", "DEVICE"});
+        made.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY ADD COLUMN srcDeviceId");
+        made.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY ADD COLUMN dstDeviceId");
+        made.execute(
+            "UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET srcDeviceId = 0, dstDeviceId = correlationId = 5");
+    }
+    const Json c = json_of(two.compare({"--json"}));
+    CHECK(c.at("communication_ns") == Json{1'200'001, 700'001});
+    CHECK(c.at("communication_hidden_ns") == Json{1, 0});
+    CHECK(c.at("communication_bytes") == Json{2000, 2000});
+    CHECK(c.at("copy_only_ns") == Json{100'000, 100'000});
+    for (const std::size_t side : {0, 1}) {
+        const auto of = [&](const char* name) { return c.at(name)[side].get<int64_t>(); };
+        CHECK(of("compute_ns") + of("communication_ns") - of("communication_hidden_ns") + of("copy_only_ns") +
+                  of("gpu_idle_ns") ==
+              of("span_ns"));
+    }
+    const std::string text = two.compare().out;
+    CHECK(has(text, "Communication goes on that no kernel hides for 500 µs less"));
+    CHECK(has(text, "These four differences add up to 0 ns"));
+    CHECK(has(text, "GPU to GPU, device to device"));
+    CHECK(has(two.compare({"--device", "7"}).err, "GPU 7 did no work; these did: 0"));
+}

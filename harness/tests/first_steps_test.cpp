@@ -242,3 +242,16 @@ TEST_CASE("first steps: nothing is said of a program that keeps its GPU busy, an
     CHECK(story.steps().empty());
     CHECK(Story().steps().empty());
 }
+
+TEST_CASE("first steps: a wait for other GPUs is nothing for ncu") {
+    Story story;
+    story.kernel(0, 1 * kMs, 6 * kMs);
+    story.kernel(0, 6 * kMs, 10 * kMs);
+    REQUIRE(rules_of(story.steps()) == Rules{"kernel"});
+    story.trace.names.emplace_back("ncclDevKernel_AllReduce");
+    story.trace.kernels[0].name = std::ssize(story.trace.names) - 1;
+    CHECK(story.steps().empty());
+    story.trace.kernels[0].end_ns = 5 * kMs, story.trace.kernels[1].start_ns = 5 * kMs;
+    REQUIRE(rules_of(story.steps()) == Rules{"kernel"});
+    CHECK(story.steps()[0].text.starts_with("add runs for 5 of 9 ms"));
+}

@@ -176,6 +176,8 @@ TEST_CASE("kineto: copies of every direction, and names that say none") {
     using enum Direction;
     CHECK(copy_named("Memcpy DtoD (Device -> Device)").direction == device_to_device);
     CHECK(copy_named("Memcpy PtoP (Device -> Device)").direction == device_to_device);
+    CHECK(copy_named("Memcpy PtoP (Device -> Device)").between_gpus);
+    CHECK_FALSE(copy_named("Memcpy DtoD (Device -> Device)").between_gpus);
     CHECK(copy_named("Memcpy AtoH (Array -> Pinned)").direction == device_to_host);
     CHECK(copy_named("Memcpy HtoH (Pageable -> Pinned)").direction == host_to_host);
     const Copy managed = copy_named("Memcpy HtoD (Managed Static -> Unknown)");

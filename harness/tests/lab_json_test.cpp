@@ -114,6 +114,14 @@ TEST_CASE("analyze --json of a small export, to the nanosecond") {
     CHECK(a.at("range").is_null());
     CHECK(a.at("span_ns") == 500);
     CHECK(a.at("compute_ns") == 300);
+    CHECK(a.at("device") == 0);
+    REQUIRE(a.at("devices").size() == 1);
+    CHECK(names_in(a.at("devices")[0]) ==
+          std::vector<std::string>{"communication_hidden_ns", "communication_ns", "compute_ns",
+                                   "copy_only_ns", "device", "gpu_idle_ns", "name", "span_ns"});
+    for (const char* name : {"span_ns", "compute_ns", "communication_ns", "copy_only_ns", "gpu_idle_ns"})
+        CHECK_MESSAGE(a.at("devices")[0].at(name) == a.at(name), name);
+    CHECK(a.at("communication_ns") == 0);
     CHECK(a.at("copy_only_ns") == 100);
     CHECK(a.at("gpu_busy_ns") == 400);
     CHECK(a.at("gpu_idle_ns") == 100);
@@ -134,7 +142,7 @@ TEST_CASE("analyze --json of a small export, to the nanosecond") {
 })json"));
     CHECK(a.at("kernels")[1].at("name") == "mul");
     CHECK(a.at("copies") == Json::parse(R"([{"direction": "host to device", "from": "pinned", "to": "device",
-                                             "count": 1, "bytes": 1000, "ns": 200}])"));
+                                             "between_gpus": false, "count": 1, "bytes": 1000, "ns": 200}])"));
     CHECK(a.at("api") == Json::parse(R"([
         {"name": "cudaLaunchKernel", "count": 3, "failed": 1, "failures": [{"result": 2, "count": 1}],
          "total_ns": 30, "max_ns": 10},
@@ -155,7 +163,8 @@ TEST_CASE("analyze --json of a trace of PyTorch has the members of one of nsys")
     CHECK(names_in(a) == names_in(of_nsys));
     for (const char* list : {"kernels", "copies", "streams", "ranges", "api"})
         CHECK(names_in(a.at(list)[0]) == names_in(of_nsys.at(list)[0]));
-    CHECK((a.at("device") == 1 && a.at("span_ns") == 719'750 && a.at("compute_ns") == 360'750));
+    CHECK((a.at("device") == 1 && a.at("span_ns") == 719'750 && a.at("compute_ns") == 160'750));
+    CHECK((a.at("communication_ns") == 200'000 && a.at("communication_hidden_ns") == 0));
     CHECK(a.at("api")[0].at("failed").is_null());  // the profiler does not say what calls returned
     const Json backward = analyze(sample, {"--range", "## backward ##"});
     CHECK((backward.at("span_ns") == 380'000 && backward.at("kernels").size() == 2));
