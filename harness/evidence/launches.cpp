@@ -132,8 +132,8 @@ Launches::Launches(const Trace& trace) : trace_(trace) {
 }
 
 bool Launches::is_in(const ApiCall& call, const Range& range) const {
-    constexpr int64_t kMostSteps = 1'000'000'000;  // a program's ranges are a few deep
-    if (++steps_ > kMostSteps)
+    constexpr int64_t kMostCallsInRanges = 1'000'000'000;  // a program's ranges are a few deep
+    if (++steps_ > kMostCallsInRanges)
         throw Error(
             "the NVTX ranges of this capture overlap too often to find their work in reasonable time");
     return call.process == range.process && (range.crosses_threads || call.thread == range.thread);
