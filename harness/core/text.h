@@ -1,6 +1,7 @@
 // Numbers with units, and text from strangers made safe to print.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -10,6 +11,9 @@ namespace lab {
 
 /// A duration with three significant digits and the unit that suits it: "24.5 ms".
 [[nodiscard]] std::string format_ns(double ns);
+[[nodiscard]] std::string format_ns(std::integral auto ns) {
+    return format_ns(static_cast<double>(ns));
+}
 
 /// A size in decimal units, as data sheets and nsys count: "400 MB".
 [[nodiscard]] std::string format_bytes(double bytes);

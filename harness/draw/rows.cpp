@@ -42,9 +42,7 @@ bool has_several_processes(const Trace& trace) {
 }
 
 std::string hardware_name(const Trace& trace, int64_t device, bool is_only) {
-    std::string name;
-    for (const Gpu& gpu : trace.gpus)
-        if (gpu.device == device) name = gpu.name;
+    std::string name = trace.name_of_gpu(device);
     if (!is_only) name = fmt::format("GPU {}{}{}", device, name.empty() ? "" : ", ", name);
     return name.empty() ? "CUDA HW" : fmt::format("CUDA HW ({})", name);
 }

@@ -74,17 +74,16 @@ GpuTime time_of(const Merged& m) {
     return time;
 }
 
-std::string name_of_gpu(const Trace& trace, int64_t device) {
-    for (const Gpu& gpu : trace.gpus)
-        if (gpu.device == device) return gpu.name;
-    return "";
+std::map<int64_t, Merged> merged_by_gpu(const std::map<int64_t, WorkOfGpu>& work,
+                                        const WindowsOfGpu* windows) {
+    std::map<int64_t, Merged> all;
+    for (const auto& [device, of_gpu] : work) all[device] = merged(device, of_gpu, windows);
+    return all;
 }
 
-std::vector<DeviceUse> use_of_gpus(const Trace& whole, const std::map<int64_t, WorkOfGpu>& work,
-                                   const WindowsOfGpu* windows) {
+std::vector<DeviceUse> use_of_gpus(const Trace& whole, const std::map<int64_t, Merged>& gpus) {
     std::vector<DeviceUse> all;
-    for (const auto& [device, of_gpu] : work)
-        all.push_back({time_of(merged(device, of_gpu, windows)), device, name_of_gpu(whole, device)});
+    for (const auto& [device, m] : gpus) all.push_back({time_of(m), device, whole.name_of_gpu(device)});
     return all;
 }
 
@@ -115,15 +114,11 @@ void check_device(const Analysis& a, int64_t device) {
 }
 
 /// `whole` is the trace that `trace` may be a part of.
-void breakdown(const Trace& trace, const Trace& whole, const std::map<int64_t, WorkOfGpu>& work,
-               const WindowsOfGpu* windows, Analysis& a) {
+void breakdown(const Trace& trace, const Trace& whole, const WorkOfGpu& work, const Merged& m, Analysis& a) {
     const auto copies = [&](Direction direction) {
         return merge(intervals_of(
             trace.copies, [&](const Copy& c) { return c.device == a.device && c.direction == direction; }));
     };
-    const auto mine = work.find(a.device);
-    const WorkOfGpu of_gpu = mine == work.end() ? WorkOfGpu{} : mine->second;
-    const Merged m = merged(a.device, of_gpu, windows);
     static_cast<GpuTime&>(a) = time_of(m);
     for (const Copy& c : trace.copies)
         if (c.device == a.device && c.between_gpus) a.communication_bytes += c.bytes;
@@ -132,7 +127,7 @@ void breakdown(const Trace& trace, const Trace& whole, const std::map<int64_t, W
     a.d2h_ns = total(down);
     a.h2d_hidden_ns = total(intersect(up, m.compute));
     a.d2h_hidden_ns = total(intersect(down, m.compute));
-    a.concurrent_ns = total(overlaps(of_gpu.kernels));
+    a.concurrent_ns = total(overlaps(work.kernels));
     if (!m.busy.empty()) a.first_work_ns = m.busy.front().begin;
     IdleTime idle = idle_time(trace, whole, a.device, m.span);
     a.idle = idle.by_cause;
@@ -321,13 +316,14 @@ Analysis analyse(const Trace& trace, const std::optional<std::string>& range,
     a.range = range;
     if (part) a.range_ns = total(part->host);
     const WindowsOfGpu* const windows = part ? &part->windows : nullptr;
-    const std::map<int64_t, WorkOfGpu> work = work_by_gpu(of);
-    a.devices = use_of_gpus(trace, work, windows);
+    std::map<int64_t, WorkOfGpu> work = work_by_gpu(of);
+    std::map<int64_t, Merged> gpus = merged_by_gpu(work, windows);
+    a.devices = use_of_gpus(trace, gpus);
     if (device)
         check_device(a, *device), a.device = *device;
     else
         choose_device(of, a);
-    breakdown(of, trace, work, windows, a);
+    breakdown(of, trace, work[a.device], gpus[a.device], a);  // of a trace without work, both are empty
     by_stream(of, a);
     by_kernel(of, a);
     by_copy(of, a);
@@ -340,7 +336,8 @@ Analysis analyse(const Trace& trace, const std::optional<std::string>& range,
 }
 
 std::vector<DeviceUse> device_use(const Trace& trace, const RangePart* part) {
-    return use_of_gpus(trace, work_by_gpu(part ? part->trace : trace), part ? &part->windows : nullptr);
+    const std::map<int64_t, WorkOfGpu> work = work_by_gpu(part ? part->trace : trace);
+    return use_of_gpus(trace, merged_by_gpu(work, part ? &part->windows : nullptr));
 }
 
 std::optional<double> metric(const Analysis& analysis, const std::string& name) {

@@ -15,14 +15,10 @@ namespace lab {
 
 namespace {
 
-std::string time_of(int64_t ns) {
-    return format_ns(static_cast<double>(ns));
-}
-
 /// "211 of 222 ms"
 std::string part_of_whole(int64_t part_ns, int64_t whole_ns) {
-    std::string part = time_of(part_ns);
-    const std::string whole = time_of(whole_ns);
+    std::string part = format_ns(part_ns);
+    const std::string whole = format_ns(whole_ns);
     const std::size_t of_part = part.rfind(' '), of_whole = whole.rfind(' ');
     if (part.substr(of_part) == whole.substr(of_whole)) part.resize(of_part);
     return fmt::format("{} of {}", part, whole);
@@ -211,7 +207,7 @@ class Rules {
                 "gpu_gaps", during.ns,
                 fmt::format("{} although the next work was launched in time: {} each. Only fewer and longer "
                             "kernels shorten that.",
-                            begin(during), time_of(during.ns / during.count)));
+                            begin(during), format_ns(during.ns / during.count)));
         const std::string wait = commonest_wait();
         return step(
             "waits", after.ns,
@@ -232,12 +228,12 @@ class Rules {
         if (all.calls_ns.empty()) return " before the next launch. Launch less, and more at once.";
         const bool are_graphs = 2 * all.graphs > std::ssize(all.calls_ns);
         return fmt::format(" before the next launch: {} of {} (median), and {} takes {}{}. {}",
-                           counted(kernels, "kernel"), time_of(times_of(all.kernels_ns).median_ns),
+                           counted(kernels, "kernel"), format_ns(times_of(all.kernels_ns).median_ns),
                            are_graphs ? "a cudaGraphLaunch" : "a launch call",
-                           time_of(times_of(all.calls_ns).median_ns),
+                           format_ns(times_of(all.calls_ns).median_ns),
                            2 * a_.idle_no_call_ns > a_.gpu_idle_ns
                                ? fmt::format("; for {} of all idle time the host is in no CUDA call",
-                                             time_of(a_.idle_no_call_ns))
+                                             format_ns(a_.idle_no_call_ns))
                                : "",
                            are_graphs ? "Put more work into each graph."
                                       : "Launch less: fuse kernels, or put them into a CUDA graph.");
@@ -251,7 +247,7 @@ class Rules {
     };
     [[nodiscard]] static Host host_in(const HostTime& call) {
         return {fmt::format("in {} ({}{})", shown(call.name), counted(call.count, "call"),
-                            call.count == 1 ? "" : ", longest " + time_of(call.longest_ns)),
+                            call.count == 1 ? "" : ", longest " + format_ns(call.longest_ns)),
                 advice_on(call.name, 2 * call.longest_ns > call.ns), call.ns,
                 has(call.name, {"Launch", "Synchronize", "Memcpy", "Memset"})};
     }
@@ -293,11 +289,11 @@ class Rules {
         }
         std::string text = fmt::format("The GPU is idle for {}", part_of_whole(a_.gpu_idle_ns, a_.span_ns));
         if (is_one)
-            text += fmt::format(": {} of it are one gap, between {} and {}", time_of(gap.ns),
+            text += fmt::format(": {} of it are one gap, between {} and {}", format_ns(gap.ns),
                                 shown(gap.before), shown(gap.after));
         text += '.';
         if (host.ns > 0)
-            text += fmt::format(" For {} of {} the host is {}. {}", time_of(host.ns),
+            text += fmt::format(" For {} of {} the host is {}. {}", format_ns(host.ns),
                                 is_one ? "the gap" : "it", host.where, host.advice);
         else if (whole_.api_calls.empty())
             text += " Record CUDA's calls, too, to see what the host does meanwhile.";
@@ -359,11 +355,11 @@ class Rules {
                     "most.",
                     is_one ? "All work is in one stream"
                            : fmt::format("{} streams carry work in turn", streams.size()),
-                    part_of_whole(a_.compute_ns, a_.span_ns), time_of(copies_ns), time_of(hidden_ns),
+                    part_of_whole(a_.compute_ns, a_.span_ns), format_ns(copies_ns), format_ns(hidden_ns),
                     is_one ? "If the work can be cut into parts, give each part a stream"
                            : "If they need not, look what makes one wait for another, such as the default "
                              "stream or the host",
-                    time_of(can_hide_ns)));
+                    format_ns(can_hide_ns)));
             return;
         }
         kernels_in_turn();
@@ -410,7 +406,7 @@ class Rules {
                             "same array, "
                             "keep it on the GPU.",
                             format_bytes(static_cast<double>(bytes)), times(std::min(h2d, d2h)),
-                            part_of_whole(ns, a_.span_ns), time_of(a_.compute_ns)));
+                            part_of_whole(ns, a_.span_ns), format_ns(a_.compute_ns)));
             return;
         }
     }
@@ -523,7 +519,7 @@ class Rules {
                 "{} runs for {}: {}. {}", shown(top.name), part_of_whole(ns, a_.span_ns),
                 top.count == 1
                     ? std::string("one launch")
-                    : fmt::format("{}, {} each", counted(top.count, "launch"), time_of(top.median_ns)),
+                    : fmt::format("{}, {} each", counted(top.count, "launch"), format_ns(top.median_ns)),
                 top.full_name == kGraphAsAWhole
                     ? "Record it with --cuda-graph-trace=node, which says what its kernels do."
                 : top.median_ns < kWorthALook_ns

@@ -181,6 +181,12 @@ bool LaunchSize::possible() const {
            within(block[0], kMostThreads) && within(block[1], kMostThreads) && within(block[2], kMostThreads);
 }
 
+std::string Trace::name_of_gpu(int64_t device) const {
+    for (const Gpu& gpu : gpus)
+        if (gpu.device == device) return gpu.name;
+    return "";
+}
+
 const char* to_string(Direction direction) {
     constexpr const char* kNames[]{
         "host to device", "device to host", "device to device", "host to host", "set", "other"};

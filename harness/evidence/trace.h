@@ -143,6 +143,9 @@ struct Trace {
         return names[static_cast<std::size_t>(index)];
     }
 
+    /// "" if it is not known.
+    [[nodiscard]] std::string name_of_gpu(int64_t device) const;
+
     /// A kernel's name with all that belongs to it: "void ns::add<float>(float *, int)".
     [[nodiscard]] const std::string& full_name_of(int64_t kernel_name) const {
         const auto known = full_names.find(kernel_name);

@@ -30,10 +30,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownRows = 12;  ///< of a table, and of the launch sizes of one kernel
 
-std::string time_text(int64_t ns) {
-    return format_ns(static_cast<double>(ns));
-}
-
 double ratio(int64_t part, int64_t whole) {
     return static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -44,7 +40,7 @@ std::string percent(int64_t part, int64_t whole) {
 
 /// From the first GPU work on: "12 ms", or "-3 ms" before it.
 std::string place_in_time(int64_t ns, int64_t first_work_ns) {
-    return (ns < first_work_ns ? "-" : "") + time_text(std::abs(ns - first_work_ns));
+    return (ns < first_work_ns ? "-" : "") + format_ns(std::abs(ns - first_work_ns));
 }
 
 /// A table whose first columns, as many as `left`, are aligned left and the others right.
@@ -87,9 +83,9 @@ void print_devices(const Analysis& a) {
     append(header, {"memory only", "idle"});
     Table table = table_of(std::move(header), 0);
     for (const DeviceUse& d : a.devices) {
-        std::vector<std::string> row{std::to_string(d.device), time_text(d.span_ns), time_text(d.compute_ns)};
-        if (communicates) append(row, {time_text(d.communication_ns), time_text(d.communication_hidden_ns)});
-        append(row, {time_text(d.copy_only_ns), time_text(d.gpu_idle_ns)});
+        std::vector<std::string> row{std::to_string(d.device), format_ns(d.span_ns), format_ns(d.compute_ns)};
+        if (communicates) append(row, {format_ns(d.communication_ns), format_ns(d.communication_hidden_ns)});
+        append(row, {format_ns(d.copy_only_ns), format_ns(d.gpu_idle_ns)});
         table.add(std::move(row));
     }
     fmt::print("{}\n", table.text());
@@ -98,7 +94,7 @@ void print_devices(const Analysis& a) {
 void print_breakdown(const Analysis& a) {
     Table table = table_of({"", "time", "of the span"}, 1);
     const auto row = [&](const std::string& what, int64_t ns) {
-        table.add({what, time_text(ns), percent(ns, a.span_ns)});
+        table.add({what, format_ns(ns), percent(ns, a.span_ns)});
     };
     row("span, first GPU work to last", a.span_ns);
     row("compute: a kernel runs", a.compute_ns);
@@ -112,16 +108,16 @@ void print_breakdown(const Analysis& a) {
     fmt::print("{}\n", table.text());
     if (a.communication_ns > 0)
         fmt::print("  communication between GPUs         {}, {} of it hidden behind kernels\n",
-                   time_text(a.communication_ns), time_text(a.communication_hidden_ns));
+                   format_ns(a.communication_ns), format_ns(a.communication_hidden_ns));
     if (a.communication_bytes > 0)
         fmt::print("  copies between GPUs                {}\n",
                    format_bytes(static_cast<double>(a.communication_bytes)));
     if (a.h2d_ns > 0)
-        fmt::print("  H2D copies hidden behind kernels   {} of {}\n", time_text(a.h2d_hidden_ns),
-                   time_text(a.h2d_ns));
+        fmt::print("  H2D copies hidden behind kernels   {} of {}\n", format_ns(a.h2d_hidden_ns),
+                   format_ns(a.h2d_ns));
     if (a.d2h_ns > 0)
-        fmt::print("  D2H copies hidden behind kernels   {} of {}\n", time_text(a.d2h_hidden_ns),
-                   time_text(a.d2h_ns));
+        fmt::print("  D2H copies hidden behind kernels   {} of {}\n", format_ns(a.d2h_hidden_ns),
+                   format_ns(a.d2h_ns));
     if (a.compute_ns > 0)
         fmt::print("  two or more kernels at once         {} of the kernel time\n",
                    percent(a.concurrent_ns, a.compute_ns));
@@ -163,8 +159,8 @@ void print_kernels(const Analysis& a, bool with_sizes) {
         {"kernel", "blocks", "threads a block", "launches", "total", "share", "median", "longest"}, 1);
     const auto row = [&](const std::string& name, const std::string& blocks, const std::string& threads,
                          const RunTimes& times) {
-        table.add({name, blocks, threads, std::to_string(times.count), time_text(times.total_ns),
-                   percent(times.total_ns, all_ns), time_text(times.median_ns), time_text(times.max_ns)});
+        table.add({name, blocks, threads, std::to_string(times.count), format_ns(times.total_ns),
+                   percent(times.total_ns, all_ns), format_ns(times.median_ns), format_ns(times.max_ns)});
     };
     const std::vector<std::string> names = names_for_table(shown(a.kernels));
     for (const KernelUse& k : shown(a.kernels)) {
@@ -196,8 +192,8 @@ void print_copies(const Analysis& a) {
 void print_streams(const Analysis& a) {
     Table table = table_of({"stream", "kernels", "kernel time", "copies", "copy time"}, 0);
     for (const StreamUse& s : shown(a.streams))
-        table.add({std::to_string(s.stream), std::to_string(s.kernels), time_text(s.kernel_ns),
-                   std::to_string(s.copies), time_text(s.copy_ns)});
+        table.add({std::to_string(s.stream), std::to_string(s.kernels), format_ns(s.kernel_ns),
+                   std::to_string(s.copies), format_ns(s.copy_ns)});
     print_table(table, a.streams.size());
 }
 
@@ -206,7 +202,7 @@ void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns, So
     Table table = table_of({what, "domain", "count", "on the host", "on the GPU"}, 2);
     for (const RangeUse& r : shown(ranges))
         table.add({shorten(printable(r.name), 48), shorten(printable(r.domain), 48), std::to_string(r.count),
-                   time_text(r.host_ns), time_text(r.gpu_ns)});
+                   format_ns(r.host_ns), format_ns(r.gpu_ns)});
     print_table(table, ranges.size());
 
     Table runs = table_of({"runs of a range", "on the host: least", "median", "most", "on the GPU: least",
@@ -216,9 +212,9 @@ void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns, So
     for (const RangeUse& r : shown(ranges)) {
         if (r.count < 2) continue;
         ++several;
-        const auto gpu = [&](int64_t ns) { return r.gpu.count > 0 ? time_text(ns) : "n/a"; };
-        runs.add({shorten(printable(r.name), 36), time_text(r.host.min_ns), time_text(r.host.median_ns),
-                  time_text(r.host.max_ns), gpu(r.gpu.min_ns), gpu(r.gpu.median_ns), gpu(r.gpu.max_ns),
+        const auto gpu = [&](int64_t ns) { return r.gpu.count > 0 ? format_ns(ns) : "n/a"; };
+        runs.add({shorten(printable(r.name), 36), format_ns(r.host.min_ns), format_ns(r.host.median_ns),
+                  format_ns(r.host.max_ns), gpu(r.gpu.min_ns), gpu(r.gpu.median_ns), gpu(r.gpu.max_ns),
                   place_in_time(r.slowest_start_ns, first_work_ns)});
     }
     if (several > 0) fmt::print("{}\n", runs.text());
@@ -229,7 +225,7 @@ std::string host_in(const Gap& gap, bool calls_are_known) {
     constexpr int64_t kNoticeablePart = 10;
     std::vector<std::string> parts;
     const auto add = [&](const std::string& name, int64_t ns) {
-        if (ns * kNoticeablePart >= gap.ns) parts.push_back(fmt::format("{} {}", name, time_text(ns)));
+        if (ns * kNoticeablePart >= gap.ns) parts.push_back(fmt::format("{} {}", name, format_ns(ns)));
     };
     for (const HostTime& call : gap.calls) add(shorten(printable(call.name), 36), call.ns);
     if (calls_are_known) add("no CUDA call", gap.no_call_ns);
@@ -241,7 +237,7 @@ void print_gaps(const Analysis& a) {
     Table table({"longest gap", "from", "after", "before", "the host is in"},
                 {Align::right, Align::right, Align::left, Align::left, Align::left});
     for (const Gap& gap : a.gaps)
-        table.add({time_text(gap.ns), place_in_time(gap.start_ns, a.first_work_ns),
+        table.add({format_ns(gap.ns), place_in_time(gap.start_ns, a.first_work_ns),
                    shorten(printable(gap.before), 36), shorten(printable(gap.after), 36),
                    host_in(gap, !a.api.empty())});
     if (!table.empty()) fmt::print("{}\n", table.text());
@@ -254,9 +250,9 @@ void print_idle_by_call(const Analysis& a) {
     constexpr int64_t kNoticeablePart = 100;
     for (const HostTime& call : shown(a.idle_by_call))
         if (call.ns * kNoticeablePart >= a.gpu_idle_ns)
-            table.add({shorten(printable(call.name), 48), std::to_string(call.count), time_text(call.ns),
-                       percent(call.ns, a.gpu_idle_ns), time_text(call.longest_ns)});
-    table.add({"no CUDA call", "", time_text(a.idle_no_call_ns), percent(a.idle_no_call_ns, a.gpu_idle_ns)});
+            table.add({shorten(printable(call.name), 48), std::to_string(call.count), format_ns(call.ns),
+                       percent(call.ns, a.gpu_idle_ns), format_ns(call.longest_ns)});
+    table.add({"no CUDA call", "", format_ns(a.idle_no_call_ns), percent(a.idle_no_call_ns, a.gpu_idle_ns)});
     fmt::print("{}\n", table.text());
 }
 
@@ -264,8 +260,8 @@ void print_api(const Analysis& a, bool knows_results) {
     Table table = table_of({"CUDA call", "calls", "failed", "total", "longest"}, 1);
     for (const ApiUse& u : shown(a.api))
         table.add({shorten(printable(u.name), 48), std::to_string(u.count),
-                   knows_results ? std::to_string(u.failed) : "n/a", time_text(u.total_ns),
-                   time_text(u.max_ns)});
+                   knows_results ? std::to_string(u.failed) : "n/a", format_ns(u.total_ns),
+                   format_ns(u.max_ns)});
     print_table(table, a.api.size());
     std::size_t failures = 0;
     for (const ApiUse& u : a.api)
@@ -289,16 +285,16 @@ void print_functions(const Analysis& a) {
 void print_os_calls(const Analysis& a) {
     Table table = table_of({"OS call", "calls", "total", "median", "longest"}, 1);
     for (const OsUse& u : shown(a.os_calls))
-        table.add({shorten(printable(u.name), 36), std::to_string(u.count), time_text(u.total_ns),
-                   time_text(u.median_ns), time_text(u.max_ns)});
+        table.add({shorten(printable(u.name), 36), std::to_string(u.count), format_ns(u.total_ns),
+                   format_ns(u.median_ns), format_ns(u.max_ns)});
     print_table(table, a.os_calls.size());
 }
 
 void print_threads(const Analysis& a) {
     Table table = table_of({"thread", "name", "running", "ready", "blocked", "switches"}, 2);
     for (const ThreadUse& u : shown(a.threads))
-        table.add({thread_name(u.process, u.thread), shorten(printable(u.name), 20), time_text(u.running_ns),
-                   time_text(u.ready_ns), time_text(u.blocked_ns), std::to_string(u.switches)});
+        table.add({thread_name(u.process, u.thread), shorten(printable(u.name), 20), format_ns(u.running_ns),
+                   format_ns(u.ready_ns), format_ns(u.blocked_ns), std::to_string(u.switches)});
     print_table(table, a.threads.size());
 }
 
@@ -324,7 +320,7 @@ void print_time(const ReportFile& report, const Analysis& a, const std::vector<F
                                                  "ranges and threads are of the whole process.",
                                                  a.devices.size(), a.device,
                                                  is_chosen ? "" : ", which has the most kernel time")));
-    if (a.range_ns) fmt::print("the host spent {} in the range\n", time_text(*a.range_ns));
+    if (a.range_ns) fmt::print("the host spent {} in the range\n", format_ns(*a.range_ns));
     fmt::print("\n");
     print_first_steps(steps);
     print_devices(a);

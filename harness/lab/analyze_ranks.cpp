@@ -24,10 +24,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string duration_text(int64_t ns) {
-    return format_ns(static_cast<double>(ns));
-}
-
 /// Of each trace only the numbers are kept. Several files are read at once, unless nsys has to export them.
 Processes read_all(const std::vector<std::string>& files, const std::optional<std::string>& range,
                    const std::optional<int64_t>& device) {
@@ -55,13 +51,13 @@ void print_ranks(const Processes& all) {
                 std::vector<Align>(10, Align::right));
     for (const ProcessUse& p : all.processes) {
         std::string rank = std::to_string(p.rank);
-        std::string waits = p.wait_in_collectives_ns ? duration_text(*p.wait_in_collectives_ns) : "n/a";
+        std::string waits = p.wait_in_collectives_ns ? format_ns(*p.wait_in_collectives_ns) : "n/a";
         if (p.devices.empty()) table.add({rank, "no work"});
         for (const DeviceUse& d : p.devices) {
-            table.add({rank, std::to_string(d.device), duration_text(d.span_ns), duration_text(d.compute_ns),
-                       duration_text(d.communication_ns), duration_text(d.communication_hidden_ns),
-                       duration_text(d.exposed_ns()), duration_text(d.copy_only_ns),
-                       duration_text(d.gpu_idle_ns), waits});
+            table.add({rank, std::to_string(d.device), format_ns(d.span_ns), format_ns(d.compute_ns),
+                       format_ns(d.communication_ns), format_ns(d.communication_hidden_ns),
+                       format_ns(d.exposed_ns()), format_ns(d.copy_only_ns), format_ns(d.gpu_idle_ns),
+                       waits});
             rank.clear(), waits.clear();  // which are of the process
         }
     }
@@ -77,7 +73,7 @@ void print_balance(const Processes& all) {
     const ProcessUse& slowest = all.processes[all.slowest];
     const int64_t most_ns = slowest.sum_of(&GpuTime::compute_ns);
     say_paragraph(fmt::format("Rank {} computes longest: {}; the mean of all ranks is {}.", slowest.rank,
-                              duration_text(most_ns),
+                              format_ns(most_ns),
                               format_ns(static_cast<double>(most_ns) / *all.compute_max_over_mean)));
 }
 
@@ -92,7 +88,7 @@ void print_skew(const Processes& all) {
         fmt::format("In {} collectives the last rank starts {} after the first (median), {} in the "
                     "longest, {}. Until then a rank that came before waits inside its kernel. That "
                     "is as exact as the hosts' clocks agree.",
-                    skew.collectives, duration_text(skew.median_ns), duration_text(skew.longest_ns),
+                    skew.collectives, format_ns(skew.median_ns), format_ns(skew.longest_ns),
                     shorten(printable(short_kernel_name(skew.longest_name)), 60)));
     Table table({"rank", "comes last in", "of the collectives"}, {Align::right, Align::right, Align::right});
     for (const ProcessUse& p : all.processes) {

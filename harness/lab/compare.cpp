@@ -81,8 +81,7 @@ ComparedReport read_report(std::size_t side, const std::string& file, const std:
         throw Error(fmt::format("{}, {}: {}", side_name(side), file, error.what()));
     }
     for (const Range& r : trace.ranges) read.ranges_named += range && r.name == *range;
-    for (const Gpu& gpu : trace.gpus)
-        if (gpu.device == read.numbers.analysis.device) read.gpu = gpu.name;
+    read.gpu = trace.name_of_gpu(read.numbers.analysis.device);
     read.made = circumstances_of(report, read.gpu);
     return read;
 }
@@ -98,7 +97,7 @@ std::vector<std::string> differing_circumstances(const Reports& reports) {
 }
 
 std::string in_time(int64_t ns) {
-    return format_ns(static_cast<double>(ns));
+    return format_ns(ns);
 }
 
 /// "-1.2 ms", "+3 µs", "0 ns"

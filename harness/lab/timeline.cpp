@@ -33,10 +33,9 @@ std::optional<int64_t> parse_time(const char* option, const std::string& text) {
 std::string title_of(const std::string& file, const std::optional<int64_t>& from_ns,
                      const std::optional<int64_t>& to_ns) {
     const std::string name = fs::path(file).filename().string();
-    const auto in_words = [](int64_t ns) { return format_ns(static_cast<double>(ns)); };
     if (!from_ns && !to_ns) return name;
-    return fmt::format("{}, from {}{}", name, in_words(from_ns.value_or(0)),
-                       to_ns ? " to " + in_words(*to_ns) : " on");
+    return fmt::format("{}, from {}{}", name, format_ns(from_ns.value_or(0)),
+                       to_ns ? " to " + format_ns(*to_ns) : " on");
 }
 
 /// Writes a picture, and says where it is unless that is a device or a pipe.
