@@ -38,8 +38,7 @@ TEST_CASE("a tool slows a graph that it records node by node most of all") {
     CHECK(ch06.value("buggy", "step_traced_ms") < 1.3 * ch06.value("buggy", "step_whole_ms"));
 }
 
-TEST_CASE("a graph shortens the way from one kernel to the next, and few graphs compute more rows") {
+TEST_CASE("a graph shortens the way from one kernel to the next") {
     CHECK(ch06.value("capture_attention.starter", "between_kernels_us") >
           3 * ch06.value("capture_attention.solution", "between_kernels_us"));
-    CHECK(ch06.value("graph_cache.solution", "rows") > ch06.value("graph_cache.starter", "rows"));
 }

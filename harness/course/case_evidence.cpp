@@ -8,6 +8,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
+#include "tools/libraries.h"
 #include "tools/machine.h"
 
 namespace lab {
@@ -74,6 +76,21 @@ std::string missing_for_live(const Needs& needs) {
     if (needs.reports && !compute_sanitizer()) return "compute-sanitizer is not here";
     if (needs.code && !cuobjdump()) return "cuobjdump is not here";
     return "";
+}
+
+std::string missing_for_programs(const Case& of) {
+    constexpr std::array kWords{"no GPU", "one", "two", "three", "four", "five", "six", "seven", "eight"};
+    if (const auto missing = missing_libraries(of.programs[0].flags); !missing.empty())
+        return join(missing, " and ") + " is not here (docs/setup.md)";
+    const int here = gpu_count();
+    if (here == 0 || here >= of.gpus) return "";
+    return fmt::format("it needs {} GPUs, and {} {} here", kWords.at(static_cast<std::size_t>(of.gpus)),
+                       kWords.at(static_cast<std::size_t>(here)), here == 1 ? "is" : "are");
+}
+
+std::string missing_for_live(const Case& of) {
+    const std::string missing = missing_for_live(of.needs());
+    return missing.empty() ? missing_for_programs(of) : missing;
 }
 
 bool is_recorded(const Course& course, const std::vector<Program>& programs) {
@@ -181,7 +198,7 @@ CaseEvidence obtain(const Course& course, const Case& of, Source source, const A
         return *gather(course, of, false, [&](const Program& p) { return open_recorded(course, p); });
     };
     if (source == Source::recorded) return recorded();
-    const std::string missing = missing_for_live(of.needs());
+    const std::string missing = missing_for_live(of);
     if (missing.empty())
         return *gather(course, of, true, [&](const Program& p) { return record_live(course, p, announce); });
     if (source == Source::live)

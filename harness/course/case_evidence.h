@@ -26,6 +26,13 @@ struct CaseEvidence {
 /// What this machine lacks for a live run of a case with these needs, as a sentence; "" if nothing.
 [[nodiscard]] std::string missing_for_live(const Needs& needs);
 
+/// What it lacks for the programs of a case, beside tools: a library, or a further GPU where there is one. ""
+/// if nothing.
+[[nodiscard]] std::string missing_for_programs(const Case& of);
+
+/// Either, for a live run of a case.
+[[nodiscard]] std::string missing_for_live(const Case& of);
+
 /// Opens a program's recorded run with its further recordings. It is marked as stale if the program has
 /// changed since. An Error if a recording is missing or damaged; a draft may be missing.
 [[nodiscard]] Evidence open_recorded(const Course& course, const Program& program);

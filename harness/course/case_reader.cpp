@@ -563,6 +563,8 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.id = result.kind == CaseKind::pair ? chapter : chapter + "/" + result.name;
     if (result.kind != CaseKind::pair) result.title = toml.text("title");
     result.draft = toml.flag_or("draft", false);
+    if (toml.has("gpus")) result.gpus = static_cast<int>(toml.integer("gpus"));
+    if (result.gpus < 1 || result.gpus > 8) toml.fail("'gpus' is how many the programs need: 1 to 8", "gpus");
     result.range = toml.text_if("range");
     result.range_where = toml.where("range");
     result.with = toml.text_or("with", "");

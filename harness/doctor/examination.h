@@ -22,7 +22,8 @@ enum class State { works, broken, absent, untried, denied };
 /// A tool's trial.
 struct Check {
     std::string name;  ///< "gpu", "nvcc", "nsys", "ncu" or "compute-sanitizer", as chapters name what they
-                       ///< need; "cpu-samples" or "gpu-metrics": what nsys may record, where nsys works
+                       ///< need; "nccl" or "nvshmem", which single exercises link, where nvcc works;
+                       ///< "cpu-samples" or "gpu-metrics": what nsys may record, where nsys works
     State state = State::untried;
     std::string version = {};  ///< of the tool; "" if it was not asked or says none
     std::string path = {};     ///< where it is; "" if it is nowhere
@@ -63,8 +64,9 @@ struct Examination {
     void fail_by_words(Check& check, const Outcome& outcome, const std::string& otherwise = "unknown") const;
 };
 
-/// Tries the GPU's driver, nvcc, nsys, ncu and compute-sanitizer, in the order in which one needs another,
-/// and where nsys works, what it may record. `tell` hears of each check at its end.
+/// Tries the GPU's driver, nvcc, nsys, ncu and compute-sanitizer, in the order in which one needs another;
+/// where nvcc works, libraries; and where nsys works, what it may record. `tell` hears of each check at its
+/// end.
 std::vector<Check> examine(Examination& x, const std::function<void(const Check&)>& tell);
 
 }  // namespace lab

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 
 #include "core/files.h"
 #include "core/text.h"
 #include "doctor/examination.h"
 #include "evidence/evidence.h"
+#include "tools/libraries.h"
 #include "tools/machine.h"
 #include "tools/ncu_csv.h"
 #include "tools/recorder.h"
@@ -176,6 +179,58 @@ void try_options(const Examination& x, Check& check, const fs::path& binary, con
     check.state = State::denied;  // the chapters are open all the same
 }
 
+/// Links a program with a library, and has it say the library's version, which needs no GPU. One that is not
+/// here is no failure: what needs it is left out.
+void try_library(const Examination& x, Check& check, const Library& library, const std::string& text,
+                 const std::string& oldest) {
+    if (library.headers.empty()) {
+        check.state = State::absent;
+        check.found = "what links it is not built, and shown from evidence (docs/setup.md#nccl-and-nvshmem)";
+        return;
+    }
+    check.path = library.files[0].second.string();
+    Program probe;
+    probe.name = check.name;
+    probe.file = x.course.shown(x.course.build_folder() / "doctor" / (check.name + ".cu"));
+    probe.flags = {library.option};
+    write_file(x.course.root() / probe.file, text);
+    try {
+        const fs::path built =
+            build_program(x.course, probe, [&](const std::string& line) { x.announce(check.tried = line); });
+        const Outcome outcome = x.run_shown(check, {built.string()});
+        if (outcome.exit_code != 0) return x.fail_by_words(check, outcome);
+        if (const std::string said = trim(outcome.out); !said.empty() && std::isdigit(said[0]))
+            check.version = said;
+    } catch (const Error& problem) {
+        Outcome failed;
+        failed.err = problem.what();
+        return x.fail_by_words(check, failed);
+    }
+    if (earlier(check.version, oldest))
+        return x.fail(check, "too_old", {{"version", check.version}, {"minimum", oldest}});
+    check.succeed("a program that links it was built, and said its version");
+}
+
+void try_libraries(const Examination& x, std::vector<Check>& checks,
+                   const std::function<void(const Check&)>& tell) {
+    constexpr std::array kTexts{
+        "#include <nccl.h>\n\n#include <cstdio>\n\nint main() {\n    int n = 0;\n    if (ncclGetVersion(&n) "
+        "!= "
+        "ncclSuccess) return 1;\n    std::printf(\"%d.%d.%d\\n\", n / 10000, n / 100 % 100, n % 100);\n}\n",
+        "#include <nvshmem_host.h>\n\n#include <cstdio>\n\nint main() {\n    int major = 0, minor = 0, patch "
+        "= 0;\n"
+        "    nvshmemx_vendor_get_version_info(&major, &minor, &patch);\n    std::printf(\"%d.%d.%d\\n\", "
+        "major, "
+        "minor, patch);\n}\n"};
+    constexpr std::array kOldest{"2.20", "3.0"};  // of CUDA 12.4; that processes meet by a unique ID
+    for (std::size_t i = 0; i < kTexts.size(); ++i) {
+        const Library& library = libraries()[i];
+        checks.push_back(Check{.name = i == 0 ? "nccl" : "nvshmem"});
+        try_library(x, checks.back(), library, kTexts[i], kOldest[i]);
+        tell(checks.back());
+    }
+}
+
 }  // namespace
 
 std::vector<Check> examine(Examination& x, const std::function<void(const Check&)>& tell) {
@@ -188,6 +243,7 @@ std::vector<Check> examine(Examination& x, const std::function<void(const Check&
     try_nsys(x, checks[2], binary), tell(checks[2]);
     try_ncu(x, checks[3], binary), tell(checks[3]);
     try_sanitizer(x, checks[4], binary), tell(checks[4]);
+    if (checks[1].state == State::works) try_libraries(x, checks, tell);
     if (checks[2].state != State::works) return checks;
     checks.push_back(Check{.name = "cpu-samples"});
     try_options(x, checks.back(), *binary,

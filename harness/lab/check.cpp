@@ -13,6 +13,7 @@
 #include "lab/command.h"
 #include "lab/findings_table.h"
 #include "lab/learner.h"
+#include "tools/libraries.h"
 #include "tools/machine.h"
 
 namespace lab {
@@ -141,10 +142,9 @@ int not_run_here(const Exercise& exercise) {
     return kNothingCouldRun;
 }
 
-/// Grades a compiled answer as far as its machine code tells.
-int check_without_gpu(const Exercise& exercise, const Program& program) {
+/// Grades a compiled answer as far as its machine code tells. `missing`: why it cannot be run.
+int check_unrun(const Exercise& exercise, const Program& program, std::string missing) {
     const Case& of = exercise.of;
-    std::string missing = "there is no NVIDIA GPU here";
     Grade grade;
     if (of.needs().code && !cuobjdump()) {
         missing += ", and no cuobjdump, which would show its machine code (docs/setup.md)";
@@ -173,10 +173,13 @@ int check_answer(const Exercise& exercise) {
         throw Error(
             fmt::format("there is no {} yet. ./lab start {} makes it.", exercise.answer, exercise.name));
     const Program program = answer_program(exercise);
-    if (!nvcc()) {
-        print_not_run(exercise, "not compiled", "nvcc, the CUDA compiler, is not here");
+    const auto cannot_be_compiled = [&](const std::string& missing) {
+        print_not_run(exercise, "not compiled", missing);
         return not_run_here(exercise);
-    }
+    };
+    if (!nvcc()) return cannot_be_compiled("nvcc, the CUDA compiler, is not here");
+    const std::string missing = missing_for_programs(of);
+    if (!missing_libraries(program.flags).empty()) return cannot_be_compiled(missing);
     try {
         (void)build_program(exercise.course, program, announce_to_terminal);
     } catch (const ProgramError& problem) {
@@ -186,7 +189,8 @@ int check_answer(const Exercise& exercise) {
                    exercise.answer, exercise.name);
         return kFindingFailed;
     }
-    if (!gpu()) return check_without_gpu(exercise, program);
+    if (!gpu()) return check_unrun(exercise, program, "there is no NVIDIA GPU here");
+    if (!missing.empty()) return check_unrun(exercise, program, missing);
     try {
         const Evidence live = record_live(exercise.course, program, announce_to_terminal);
         // A comparison holds only between two runs on the same machine, one after the other.

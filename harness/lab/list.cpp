@@ -34,6 +34,12 @@ std::string state_of_own(const Progress& progress, const Case& exercise) {
     return state_of(progress.exercise(begun_draw(progress, exercise).subjects()));
 }
 
+/// "not started", and what most machines lack behind it: "not started, 2 GPUs".
+std::string state_and_needs(const Progress& progress, const Case& exercise) {
+    const std::string state = state_of_own(progress, exercise);
+    return exercise.gpus == 1 ? state : fmt::format("{}, {} GPUs", state, exercise.gpus);
+}
+
 nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress) {
     nlohmann::ordered_json json{{"chapter", chapter.id},
                                 {"title", chapter.title},
@@ -47,6 +53,7 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress)
                                      {"title", e.title},
                                      {"kind", to_string(e.exercise_kind)},
                                      {"minutes", e.minutes},
+                                     {"gpus", e.gpus},
                                      {"state", state_of_own(progress, e)}});
     return json;
 }
@@ -68,7 +75,7 @@ int list(bool json, bool names) {
             const std::string name = chapter.short_id + "/" + e.name;
             if (names) fmt::print("{}\n", name);
             table.add({"  " + name, e.title, to_string(e.exercise_kind), std::to_string(e.minutes),
-                       state_of_own(progress, e)});
+                       state_and_needs(progress, e)});
         }
     }
     if (json) print_json(all);

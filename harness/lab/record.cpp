@@ -45,13 +45,13 @@ std::vector<Wanted> chosen_programs(const Course& course, const std::string& nam
 
 int record_all(const std::string& name, bool only_stale) {
     const Course course = Course::find();
-    if (const std::string missing = missing_for_live({}); !missing.empty())
+    if (const std::string missing = missing_for_live(Needs{}); !missing.empty())
         throw Error(fmt::format("nothing can be recorded: {}. ./lab doctor says what to do.", missing),
                     kNothingCouldRun);
     std::vector<Wanted> wanted;
     int recorded = 0, failed = 0;
     for (Wanted& each : chosen_programs(course, name, only_stale)) {
-        const std::string missing = missing_for_live(each.of.needs());
+        const std::string missing = missing_for_live(each.of);
         if (missing.empty()) {
             wanted.push_back(std::move(each));
             continue;

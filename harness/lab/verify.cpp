@@ -15,6 +15,7 @@
 #include "lab/command.h"
 #include "lab/findings_table.h"
 #include "lab/verification.h"
+#include "tools/libraries.h"
 #include "tools/machine.h"
 #include "tools/recorder.h"
 
@@ -119,7 +120,7 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
         verified.claims.push_back(std::move(claim));
     };
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
-        if (const std::string missing = missing_for_live(of.needs()); !missing.empty())
+        if (const std::string missing = missing_for_live(of); !missing.empty())
             throw Error(missing, kNothingCouldRun);
         auto recorded = fresh.extract(program.id());
         Evidence evidence = recorded  ? std::move(recorded.mapped())
@@ -169,7 +170,7 @@ int verify(const VerifyOptions& options) {
     const std::vector<Chapter> chapters =
         options.chapter.empty() ? course.chapters() : std::vector{course.chapter(options.chapter)};
     if (options.recorded) return verify_recorded(course, chapters);
-    if (const std::string missing = missing_for_live({}); !missing.empty())
+    if (const std::string missing = missing_for_live(Needs{}); !missing.empty())
         throw Error(
             fmt::format("nothing could be verified: {}. It has not been run, and that is not a pass. "
                         "./lab doctor says what to do about it; ./lab verify --recorded judges what was "
@@ -183,6 +184,7 @@ int verify(const VerifyOptions& options) {
         std::vector<Program> programs = all_programs(chapter);
         Recordings fresh;
         if (options.stale) fresh = recorded_here(course, programs, verified_here().provenance);
+        std::erase_if(programs, [](const Program& p) { return !missing_libraries(p.flags).empty(); });  // not run
         (void)build_programs(course, programs, announce_to_terminal);
         Verified verified = verify_live(course, chapter, options.record, std::move(fresh),
                                         options.stale ? verification : Verification{}, print_claim);

@@ -65,6 +65,7 @@ std::string told_by(const Course& course, const Chapter& chapter, const Question
             without_spaces(finding.query.sql) == without_spaces(question.query.sql))
             return "the table of findings asks the same: " + finding.id;
     if (question.wants_text || !question.choices.empty()) return "";
+    if (of.draft && !course.has_evidence_of(of.programs[question.side])) return "";  // nobody knows it yet
     const double right = right_answer(question, quiz_evidence(course, chapter, question).evidence);
     // What another exercise's page says is about another program, and so is the chapter's for a diagnosis:
     // with many numbers and draws some agree by chance.

@@ -47,6 +47,15 @@ TEST_CASE("case: the facts of a pair and of an exercise") {
     CHECK(chapter.program_of(chapter.quiz[0]).name == "solution");
 }
 
+TEST_CASE("case: its programs need one GPU, or as many as it says") {
+    const MadeCourse made;
+    CHECK(made.read().exercise("cut")->gpus == 1);
+    made.replace(kCut, "minutes = 15", "minutes = 15\ngpus = 2");
+    CHECK(made.read().exercise("cut")->gpus == 2);
+    fails(kCut, 3, "minutes = 15", "minutes = 15\ngpus = 0", "1 to 8");
+    fails(kCut, 3, "minutes = 15", "minutes = 15\ngpus = \"two\"", "'gpus' must be");
+}
+
 TEST_CASE("case: its findings, the program's own answer first and what is shown last") {
     const Case pair = MadeCourse().read().pair;
     REQUIRE(pair.findings.size() == 4);

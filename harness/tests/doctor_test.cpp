@@ -17,8 +17,8 @@ using namespace lab;
 namespace {
 
 const fs::path kSource = LAB_SOURCE_FOLDER;
-const char* const kTools[] = {"gpu",         "nvcc",       "nsys", "ncu", "compute-sanitizer",
-                              "cpu-samples", "gpu-metrics"};
+const char* const kTools[] = {"gpu",         "nvcc",        "nsys", "ncu",    "compute-sanitizer",
+                              "cpu-samples", "gpu-metrics", "nccl", "nvshmem"};
 
 const KnownFailures& table() {
     static const KnownFailures failures = KnownFailures::read(kSource / "harness/doctor/failures.toml");

@@ -61,7 +61,8 @@ bad_cases() {
         rm -r "$exercise"
         cp -R "$copy" "$exercise"
     }
-    expect 0 verify --recorded
+    try verify --recorded
+    check 'nothing fails yet' test "$status" -eq 0 -o "$status" -eq 77 # with drafts
     sed -i 's/^minutes = .*/&\nminuets = 20/' "$toml"
     refused "$toml" minuets
     sed -i '0,/FROM kernels/s//FROM kernels WHERE steam = 1/' "$toml"

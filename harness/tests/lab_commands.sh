@@ -139,8 +139,9 @@ run_recorded() {
     prints_no '✗'
     check 'the picture is whole' contains "$(tail -n 1 build/figures/ch05_streams.svg)" '</svg>'
     for name in ch05_streams/exercises/*_*; do
+        if [[ ! -e $name/evidence ]]; then continue; fi # a draft
         expect 0 run "ch05/${name##*/}" --recorded
-        prints "next     ./lab start ch05/${name##*/[0-9]_}"
+        prints "next     ./lab start ch05/${name#*/[0-9]*_}"
     done
     expect 0 run ch04 --recorded
     prints '========= Invalid __global__ read of size 4 bytes'

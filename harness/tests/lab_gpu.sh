@@ -168,6 +168,55 @@ two_at_once() {
     prints 'nothing to record'
 }
 
+two_gpus() {
+    topic='two GPUs'
+    on whole
+    mkdir -p "${answer%/*}"
+    cp "$exercise/solution.cu" "$answer"
+    sed -i '1s/^/gpus = 2\n/' "$exercise/case.toml"
+    expect 0 list
+    prints 'not started, 2 GPUs'
+    expect 77 check ch05/1
+    prints 'It was not run: it needs two GPUs, and one is here'
+    expect 0 run ch05/1
+    prints '(it needs two GPUs, and one is here, so this is recorded evidence)'
+    expect 77 run ch05/1 --live
+    says 'it needs two GPUs, and one is here'
+    expect 1 record ch05/1
+    says "$exercise/starter.cu is not recorded: it needs two GPUs, and one is here"
+    expect 77 verify ch05
+    prints "- not run  ch05_streams/vector_add_pipeline: it needs two GPUs, and one is here"
+    mode whole nvidia-smi two
+    expect 0 check ch05/1
+    mode whole nvidia-smi works
+    sed -i 1d "$exercise/case.toml"
+}
+
+a_library() {
+    topic='a library'
+    on whole
+    local home=$temporary/nvshmem
+    mkdir -p "$home"/{include,lib} "${answer%/*}"
+    cp "$exercise/solution.cu" "$answer"
+    printf -- '-rdc=true\n-lnvshmem_host\n-lnvshmem_device\n' >"$exercise/nvcc.flags"
+    touch "$home/include/nvshmem.h" "$home"/lib/{libnvshmem_host.so.3,libnvshmem_device.a}
+    export NVSHMEM_HOME=$home
+    expect 0 check ch05/1
+    says "-rdc=true -isystem $home/include -Xlinker=$home/lib/libnvshmem_host.so.3 -Xlinker=-rpath,$home/lib $home/lib/libnvshmem_device.a"
+    rm "$home/lib/libnvshmem_device.a"
+    try check ch05/1
+    if contains "$err" libnvshmem_device.a; then
+        skip 'NVSHMEM is here and cannot be hidden'
+    else
+        exits 77
+        prints 'It was not run: NVSHMEM is not here (docs/setup.md)'
+        expect 77 verify ch05
+        prints '- not run  ch05_streams/vector_add_pipeline: NVSHMEM is not here'
+    fi
+    unset NVSHMEM_HOME
+    rm "$exercise/nvcc.flags"
+}
+
 verify() {
     topic='verify'
     on whole
@@ -394,4 +443,4 @@ solution = "== 1"'
     expect 0 run ch05/1 --recorded
 }
 
-run_parts run_live runs_of_before record interrupted two_at_once draws verify tools counters recordings machine_code
+run_parts run_live runs_of_before record interrupted two_at_once draws two_gpus a_library verify tools counters recordings machine_code

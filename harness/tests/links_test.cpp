@@ -71,13 +71,20 @@ TEST_CASE("links: each leads to a file, and to a heading in it" * doctest::test_
 
 TEST_CASE("programs and evidence that pages name are there") {
     int named = 0;
+    std::set<std::string> awaited;  // folders of what is a draft until it is recorded
+    for (const Chapter& chapter : Course(kRoot).chapters())
+        for (const Case* of : chapter.cases())
+            if (of->draft) awaited.insert((of->folder / "evidence/h200").string());
     for (const fs::path& page : pages()) {
         if (page.filename() == "verification.md") continue;  // says what was verified under the names of then
         const std::string text = read_file(page);
         INFO(page.string());
         named += for_each_match(
             text, std::regex(R"([^\w/](ch\d\d_\w+/[\w./-]*\.(sqlite|nsys-rep|ncu-rep|cu|py))\b)"),
-            [&](const std::string& file) { CHECK_MESSAGE(fs::exists(kRoot / file), file); });
+            [&](const std::string& file) {
+                const bool is_awaited = awaited.count(fs::path(file).parent_path().string()) == 1;
+                CHECK_MESSAGE((is_awaited || fs::exists(kRoot / file)), file);
+            });
     }
     CHECK(named >= 100);
 }

@@ -20,15 +20,17 @@ chmod -R u+w "$course"
 cd "$course" || exit 2
 exercises_of_ch05=$(compgen -G "ch05_streams/exercises/*/" | wc -l)
 readonly exercises_of_ch05
-# These tests are about what is recorded: a draft's other answers are left out.
+# These tests are about what is recorded: a draft's other answers are left out. One of which nothing is recorded stays a
+# draft.
 shopt -s nullglob
 for patch in ch*/exercises/*/{wrong,right}/*.patch; do
+    if [[ ! -e ${patch%/*/*}/evidence ]]; then continue; fi
     name=${patch##*/}
     runs=("${patch%/*/*}/evidence/h200/${name%.patch}"{,.draw*}.sqlite)
     if [[ ! -e ${runs[0]} && ${#runs[@]} -lt 2 ]]; then rm -- "$patch"; fi
 done
+for file in ch*/exercises/*/evidence; do sed -i '1,/^\[/{/^draft = true$/d}' "${file%/*}/case.toml"; done
 shopt -u nullglob
-sed -i '1,/^\[/{/^draft = true$/d}' ch*/exercises/*/case.toml
 # So are recordings that are drafts, with the blocks that ask them.
 for file in ch*/case.toml ch*/exercises/*/case.toml; do
     awk 'BEGIN { RS = "\n\\[" }
@@ -43,7 +45,7 @@ done
 # Leaves of chapter 5 the pair and the first exercise, for what judges all of it again and again. Questions about the
 # others go with them.
 keep_one_exercise() {
-    rm -r ch05_streams/exercises/[2-9]_*
+    rm -r ch05_streams/exercises/{[2-9]_*,[1-9][0-9]_*}
     awk -v RS= -v ORS='\n\n' '!/\ncase = /' ch05_streams/chapter.toml >"$temporary/chapter.toml"
     mv "$temporary/chapter.toml" ch05_streams/
 }

@@ -7,6 +7,7 @@
 
 #include "core/parallel.h"
 #include "core/text.h"
+#include "tools/libraries.h"
 #include "tools/machine.h"
 
 namespace lab {
@@ -54,7 +55,7 @@ void compile(const Workspace& workspace, const Program& program, const std::stri
     command.words.push_back("-arch=" + arch);
     if (as_library) append(command.words, {"-shared", "-Xcompiler=-fPIC", "-DBUILD_LIBRARY"});
     append(command.words, {workspace.shown(workspace.source_of(program)), "-o", part.string()});
-    append(command.words, program.flags);
+    append(command.words, located_flags(program.flags));
     std::vector<std::string> shown = command.words;
     for (std::string& word : shown)
         if (word == part.string()) word = workspace.shown(target);
@@ -102,6 +103,10 @@ fs::path build_program(const Workspace& workspace, const Program& program, const
             kNothingCouldRun);
     if (!fs::exists(workspace.root() / program.file))
         throw Error(fmt::format("there is no file {}", program.file.string()));
+    if (const auto missing = missing_libraries(program.flags); !missing.empty())
+        throw Error(fmt::format("{} cannot be built: {} is not here (docs/setup.md)", program.file.string(),
+                                join(missing, " and ")),
+                    kNothingCouldRun);
     // A source elsewhere has an absolute path, and its folder is not ours to write into.
     const fs::path folder =
         workspace.build_folder() / "programs" / program.file.parent_path().relative_path();

@@ -13,8 +13,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files that these patterns of a shell match. Of each pattern the newest version comes first: cuda-13.0
-/// before cuda-9.2.
+/// Asked once. An exit code that is not 0 if there is none to ask.
+const Outcome& what_smi_says() {
+    static const Outcome outcome =
+        nvidia_smi() ? run({.words = gpu_query(*nvidia_smi()), .limit = std::chrono::seconds(20)})
+                     : Outcome{.exit_code = 127, .signal = 0, .timed_out = false, .out = "", .err = ""};
+    return outcome;
+}
+
+std::optional<fs::path> find_tool(const std::string& name, const std::vector<std::string>& elsewhere) {
+    if (const auto in_path = find_program(name)) return in_path;
+    const std::vector<fs::path> found = matching(elsewhere);
+    return found.empty() ? std::nullopt : std::optional(found[0]);
+}
+
+}  // namespace
+
 std::vector<fs::path> matching(const std::vector<std::string>& patterns) {
     std::vector<fs::path> all;
     for (const std::string& pattern : patterns) {
@@ -31,20 +45,14 @@ std::vector<fs::path> matching(const std::vector<std::string>& patterns) {
     return all;
 }
 
-std::optional<fs::path> find_tool(const std::string& name, const std::vector<std::string>& elsewhere) {
-    if (const auto in_path = find_program(name)) return in_path;
-    const std::vector<fs::path> found = matching(elsewhere);
-    return found.empty() ? std::nullopt : std::optional(found[0]);
+const std::optional<GpuInfo>& gpu() {
+    static const std::optional<GpuInfo> found = read_gpu(what_smi_says());
+    return found;
 }
 
-}  // namespace
-
-const std::optional<GpuInfo>& gpu() {
-    static const std::optional<GpuInfo> found = []() -> std::optional<GpuInfo> {
-        if (!nvidia_smi()) return std::nullopt;
-        return read_gpu(run({.words = gpu_query(*nvidia_smi()), .limit = std::chrono::seconds(20)}));
-    }();
-    return found;
+int gpu_count() {
+    if (!gpu()) return 0;
+    return static_cast<int>(split(trim(what_smi_says().out), '\n').size());  // a line each
 }
 
 std::vector<std::string> gpu_query(const fs::path& smi) {

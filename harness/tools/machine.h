@@ -19,9 +19,16 @@ struct GpuInfo {
 /// The first GPU that the driver reports, or nothing.
 [[nodiscard]] const std::optional<GpuInfo>& gpu();
 
+/// How many it reports.
+[[nodiscard]] int gpu_count();
+
 /// The command that asks nvidia-smi for a GpuInfo, and its answer as one; nothing if it names no GPU.
 [[nodiscard]] std::vector<std::string> gpu_query(const std::filesystem::path& smi);
 [[nodiscard]] std::optional<GpuInfo> read_gpu(const Outcome& answer);
+
+/// The files that these patterns of a shell match. Of each pattern the newest version comes first: cuda-13.0
+/// before cuda-9.2.
+[[nodiscard]] std::vector<std::filesystem::path> matching(const std::vector<std::string>& patterns);
 
 /// The program's path: PATH first, then where NVIDIA's and the distributions' packages put it. nsys is also
 /// found inside ncu's package.

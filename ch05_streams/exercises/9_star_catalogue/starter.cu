@@ -1,0 +1,215 @@
+// Two observatories, each on a GPU of its own, improve one catalogue of stars, of which both keep a copy.
+// Every night each works out corrections, zone by zone from the last to the first. Those of both are added up
+// and applied to both copies, before the next night begins.
+//
+// Symptom: both catalogues are right and alike. But a night takes as long as working out all corrections
+// first and adding them up behind that, although a zone is added up on its own as soon as it is worked out.
+//
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter -lnccl
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
+#include <nccl.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/gpus.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kSites = 2, kThreads = 256;
+constexpr int kOldestNccl = 22000;  // 2.20, the first that was built for CUDA 12.4
+
+/// Ends the program if a call of NCCL fails.
+void check_nccl(ncclResult_t status, const char* call, int line) {
+    if (status == ncclSuccess) return;
+    std::fprintf(stderr, "%s:%d: %s failed: %s\n", __FILE__, line, call, ncclGetErrorString(status));
+    std::exit(1);
+}
+#define NCCL_CHECK(call) check_nccl((call), #call, __LINE__)
+
+struct CommDestroy {
+    void operator()(ncclComm_t comm) const noexcept { (void)ncclCommDestroy(comm); }
+};
+using Comm = std::unique_ptr<ncclComm, CommDestroy>;
+
+/// `steps` steps of x = 1664525 x + 1013904223, modulo 2^32.
+__host__ __device__ unsigned mixed(unsigned x, int steps) {
+    for (int step = 0; step < steps; ++step) x = 1664525 * x + 1013904223;
+    return x;
+}
+
+__host__ __device__ unsigned known_at_first(size_t star) {
+    return static_cast<unsigned>(star) * 2654435761u;
+}
+
+__global__ void look_up(unsigned* catalogue, size_t stars) {
+    const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+    if (i < stars) catalogue[i] = known_at_first(i);
+}
+
+/// What a site makes of a zone tonight.
+__global__ void work_out(const unsigned* catalogue, unsigned* corrections, size_t stars, unsigned site,
+                         int steps) {
+    const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+    if (i < stars) corrections[i] = mixed(catalogue[i] + site, steps);
+}
+
+__global__ void apply(unsigned* catalogue, const unsigned* corrections, size_t stars) {
+    const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
+    if (i < stars) catalogue[i] += corrections[i];
+}
+
+/// The catalogue as it is cut: zones of the same number of stars.
+struct Zones {
+    int count;
+    size_t stars;  // of a zone
+    int steps;
+    [[nodiscard]] size_t all() const { return count * stars; }
+    [[nodiscard]] static unsigned blocks(size_t stars) {
+        return static_cast<unsigned>((stars + kThreads - 1) / kThreads);
+    }
+};
+
+/// An observatory: its GPU, and a stream for working out and one for adding up.
+struct Site {
+    int device;
+    Comm comm;
+    Stream working, adding;
+    std::unique_ptr<unsigned[], DeviceFree> catalogue, corrections;
+    std::vector<Event> worked_out;  // of each zone
+    Event added_up;
+
+    Site(int its_device, ncclComm_t its_comm, const Zones& zones) : device(its_device), comm(its_comm) {
+        CUDA_CHECK(cudaSetDevice(device));
+        int low = 0, high = 0;
+        CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&low, &high));
+        working = make_stream(cudaStreamNonBlocking, low);
+        adding = make_stream(cudaStreamNonBlocking, high);
+        catalogue = device_array<unsigned>(zones.all());
+        corrections = device_array<unsigned>(zones.all());
+        for (int zone = 0; zone < zones.count; ++zone)
+            worked_out.push_back(make_event(cudaEventDisableTiming));
+        added_up = make_event(cudaEventDisableTiming);
+        look_up<<<Zones::blocks(zones.all()), kThreads, 0, working.get()>>>(catalogue.get(), zones.all());
+        CUDA_CHECK(cudaGetLastError());
+    }
+
+    /// Works out a zone, and marks where that is done.
+    void work_out_zone(int zone, const Zones& zones) {
+        CUDA_CHECK(cudaSetDevice(device));
+        work_out<<<Zones::blocks(zones.stars), kThreads, 0, working.get()>>>(
+            &catalogue[zone * zones.stars], &corrections[zone * zones.stars], zones.stars,
+            static_cast<unsigned>(device), zones.steps);
+        CUDA_CHECK(cudaGetLastError());
+        CUDA_CHECK(cudaEventRecord(worked_out[zone].get(), working.get()));
+    }
+
+    /// Applies the sums of all zones, when the last is there.
+    void apply_sums(const Zones& zones) {
+        CUDA_CHECK(cudaSetDevice(device));
+        CUDA_CHECK(cudaEventRecord(added_up.get(), adding.get()));
+        CUDA_CHECK(cudaStreamWaitEvent(working.get(), added_up.get()));
+        apply<<<Zones::blocks(zones.all()), kThreads, 0, working.get()>>>(catalogue.get(), corrections.get(),
+                                                                          zones.all());
+        CUDA_CHECK(cudaGetLastError());
+    }
+};
+
+/// Adds up what all sites have worked out for a zone. The sum stands at each of them in its place.
+void add_up(std::vector<Site>& sites, int zone, const Zones& zones) {
+    NCCL_CHECK(ncclGroupStart());
+    for (Site& site : sites) {
+        unsigned* const its = &site.corrections[zone * zones.stars];
+        CUDA_CHECK(cudaSetDevice(site.device));
+        CUDA_CHECK(cudaStreamWaitEvent(site.adding.get(), site.worked_out[zone].get()));
+        NCCL_CHECK(
+            ncclAllReduce(its, its, zones.stars, ncclUint32, ncclSum, site.comm.get(), site.adding.get()));
+    }
+    NCCL_CHECK(ncclGroupEnd());
+}
+
+void observe(std::vector<Site>& sites, const Zones& zones) {
+    // One thread speaks for both GPUs. Without a group a call for the first would wait for the second's.
+    NCCL_CHECK(ncclGroupStart());
+    for (int zone = zones.count - 1; zone >= 0; --zone) {
+        for (Site& site : sites) site.work_out_zone(zone, zones);
+        add_up(sites, zone, zones);
+    }
+    NCCL_CHECK(ncclGroupEnd());
+    for (Site& site : sites) site.apply_sums(zones);
+    for (Site& site : sites) {  // the night's log is closed
+        CUDA_CHECK(cudaSetDevice(site.device));
+        CUDA_CHECK(cudaStreamSynchronize(site.working.get()));
+    }
+}
+
+/// Refuses a library that is older than what the course is tried with.
+void require_nccl() {
+    int version = 0;
+    NCCL_CHECK(ncclGetVersion(&version));
+    if (version >= kOldestNccl) return;
+    std::fprintf(stderr, "no suitable NCCL: %d.%d is here, and 2.20 or later is needed\n", version / 10000,
+                 version / 100 % 100);
+    std::exit(77);
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Improves a catalogue of stars on two GPUs.");
+    Zones zones{};
+    zones.count = static_cast<int>(options.integer("--zones", 24, 1, 256, "zones of the catalogue"));
+    zones.stars =
+        static_cast<size_t>(options.integer("--stars", 8'388'608, 1, 33'554'432, "stars of a zone"));
+    zones.steps =
+        static_cast<int>(options.integer("--steps", 256, 1, 100'000, "steps for a star's correction"));
+    const int nights =
+        static_cast<int>(options.integer("--nights", 3, 1, 100, "nights, behind one to warm up"));
+    options.done();
+    require_two_gpus();
+    require_nccl();
+    for (int device = kSites - 1; device >= 0; --device) {
+        CUDA_CHECK(cudaSetDevice(device));
+        require_gpu(2 * zones.all() * sizeof(unsigned));
+    }
+    // All-reduce by multicast needs a switch between the GPUs and its services. Two GPUs gain little by it.
+    ::setenv("NCCL_NVLS_ENABLE", "0", 0);
+    ncclComm_t comms[kSites];
+    NCCL_CHECK(ncclCommInitAll(comms, kSites, nullptr));
+    std::vector<Site> sites;
+    for (int device = 0; device < kSites; ++device) sites.emplace_back(device, comms[device], zones);
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        observe(sites, zones);
+    }
+
+    const auto start = std::chrono::steady_clock::now();
+    {
+        nvtx3::scoped_range range{"survey"};
+        for (int night = 0; night < nights; ++night) observe(sites, zones);
+    }
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+
+    // A night makes of x: x + all (x + 0) + more + all (x + 1) + more, where all steps are `all` and `more`.
+    const unsigned more = mixed(0, zones.steps), all = mixed(1, zones.steps) - more;
+    size_t wrong = 0;
+    std::vector<unsigned> found(zones.all());
+    for (const Site& site : sites) {
+        CUDA_CHECK(cudaMemcpy(found.data(), site.catalogue.get(), zones.all() * sizeof(unsigned),
+                              cudaMemcpyDeviceToHost));
+        for (size_t i = 0; i < found.size(); ++i) {
+            unsigned expected = known_at_first(i);
+            for (int night = 0; night < nights + 1; ++night)
+                expected = (1 + 2 * all) * expected + all + 2 * more;
+            if (found[i] != expected && ++wrong == 1)
+                std::printf("star %zu of site %d: expected %u, found %u\n", i, site.device, expected,
+                            found[i]);
+        }
+    }
+    std::printf("%d zones of %zu stars: %.2f ms a night\n", zones.count, zones.stars,
+                elapsed.count() / nights);
+    std::printf("wrong entries: expected 0, found %zu of %zu\n", wrong, kSites * zones.all());
+    return wrong == 0 ? 0 : 1;
+}
