@@ -150,7 +150,7 @@ TEST_CASE("one engine: SQL and the analysis agree on every recording, and in eve
 
 TEST_CASE("one engine: kernels of a conditional graph's body belong to the launch of their graph") {
     const Database database = Database::open_untrusted(
-        fs::path(LAB_SOURCE_FOLDER) / "ch06_graphs/exercises/4_toy_writer/evidence/h200/solution.sqlite");
+        fs::path(LAB_SOURCE_FOLDER) / "ch06_graphs/exercises/4_toy_writer/evidence/h100-80gb-hbm3/solution.sqlite");
     const Capture capture(database);
     const Capture::Narrowed narrowed(capture, "write");
     CHECK(answer(database, "SELECT COUNT(*) FROM kernels") == "790");  // 5 of a step, 158 steps

@@ -179,13 +179,15 @@ int main(int argc, char** argv) {
                 const cudaStream_t stream = streams[job % used].get();
                 CUDA_CHECK(cudaMemcpyAsync(&input[first], &samples[first], work.samples * sizeof(unsigned),
                                            cudaMemcpyHostToDevice, stream));
-                if (work.name == "tapes")
+                if (work.name == "tapes") {
                     clean<<<kTapeBlocks, kTapeThreads, 0, stream>>>(&input[first], work.samples,
                                                                     work.filter(job), &sums[job]);
-                else
+                    CUDA_CHECK(cudaGetLastError());
+                } else {
                     restore<<<kDiscBlocks, kDiscThreads, 0, stream>>>(&input[first], work.filter(job),
                                                                       &sums[job]);
-                CUDA_CHECK(cudaGetLastError());
+                    CUDA_CHECK(cudaGetLastError());
+                }
             }
             CUDA_CHECK(cudaDeviceSynchronize());
         }

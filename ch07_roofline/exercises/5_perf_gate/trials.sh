@@ -10,10 +10,10 @@ cd "$(dirname -- "$(realpath -- "$0")")/../../.."
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
 
-# Sixteen batches of a million steps each; the time that it prints is proportional to the steps.
+# The time that it prints is proportional to the steps.
 mapfile -t flags <common/nvcc.flags
-nvcc "${flags[@]}" -arch=native ch05_streams/exercises/3_default_stream/solution.cu -o "$folder/work"
-for program in a:1000000 same:1000000 slow:1100000; do
+nvcc "${flags[@]}" -arch=native ch05_streams/exercises/5_ferries/starter.cu -o "$folder/work"
+for program in a:10000 same:10000 slow:11000; do
     printf '#!/bin/sh\nexec %q --steps %s\n' "$folder/work" "${program#*:}" >"$folder/${program%%:*}"
     chmod +x "$folder/${program%%:*}"
 done
@@ -24,7 +24,7 @@ count_alarms() { # what to call it, the other program
     declare -A verdicts=()
     for ((trial = 1; trial <= trials; ++trial)); do
         status=0
-        said=$(./lab gate "$folder/a" "$folder/$2" --pairs "$pairs" --figure 'streams: ([0-9.]+) ms' --json \
+        said=$(./lab gate "$folder/a" "$folder/$2" --pairs "$pairs" --figure 'ferries: ([0-9.]+) ms' --json \
             2>"$folder/errors") || status=$?
         if [[ $said != *'"verdict"'* ]]; then
             cat "$folder/errors" >&2
