@@ -233,6 +233,8 @@ int run_starter(const Course& course, const Course::Chosen& chosen, Source sourc
 }
 
 int run_case(const RunOptions& options) {
+    if (options.python && options.name.find('/') != std::string::npos)
+        throw Error("--python is for a chapter's pair: ./lab run ch05 --python");
     const Course course = Course::find();
     const Course::Chosen chosen = choose_own(course, options.name + (options.python ? "/python" : ""));
     if (!options.html.empty() && !chosen.subject().needs().trace)

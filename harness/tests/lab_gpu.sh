@@ -244,6 +244,7 @@ fixed = "== 0"
 END
     printf '#!/bin/sh\n[ "$1" != -c ] || exit 1\n' >"$python"
     chmod +x "$python"
+    expect 2 run ch05/1 --python
     expect 77 run ch05 --python --live
     says 'python3 cannot import cupy here'
     expect 1 record ch05/python
