@@ -55,7 +55,7 @@ __global__ void layer(const int* in, int* out, const uint16_t* codes, const int4
         for (int four = 0; four < kFours; ++four) {
             const int4 a = book[(pair & 255) * kFours + four];
             const int4 b = book[(kEntries + (pair >> 8)) * kFours + four];
-            weights[i * kFours + four] = make_int4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+            weights[i * kFours + four] = int4{a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
         }
     }
     __syncthreads();
