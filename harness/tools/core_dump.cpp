@@ -27,9 +27,9 @@ std::string kernel_in(std::string text) {
     const std::size_t end = text.find("<<<(");
     const std::size_t frame = end == std::string::npos ? end : text.rfind('#', end);
     if (frame == std::string::npos) return "";
-    const std::size_t name = text.find_first_not_of("0123456789 ", frame + 1);
-    const std::size_t in = text.find(" in ", frame);
-    const std::size_t begin = text.compare(name, 2, "0x") == 0 && in < end ? in + 4 : name;
+    std::size_t begin = text.find_first_not_of(' ', text.find(' ', frame));
+    const std::size_t in = text.find(" in ", begin);
+    if (text.compare(begin, 2, "0x") == 0 && in < end) begin = in + 4;
     return short_function(trim(text.substr(begin, end - begin)));
 }
 

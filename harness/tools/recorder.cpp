@@ -244,6 +244,7 @@ void run_cuda_gdb(const Workspace& workspace, const Program& program, const fs::
     const TemporaryFolder scratch;
     Command command{.words = core_dump_command(dump), .limit = kProgramLimit};
     command = with_program(command, program, binary, for_publication, scratch);
+    command.folder = scratch.path();  // the driver aborts the program, and that may leave a core file
     const Outcome outcome = on_gpu([&] { return announced(command, announce); });
     if (!fs::exists(dump)) {
         const bool broke_off =
