@@ -249,13 +249,19 @@ void run_cuda_gdb(const Workspace& workspace, const Program& program, const fs::
     if (!fs::exists(dump)) {
         const bool broke_off =
             outcome.timed_out || outcome.exit_code > 128 || tells_of_fault(outcome.out + outcome.err);
-        if (!broke_off) return void(record.dumps.emplace());
         const std::string why = "the driver wrote no GPU core dump of a program that broke off";
-        if (for_publication) throw Error(why);
-        return announce("# " + why);
+        if (broke_off && for_publication) throw Error(why);
+        if (broke_off)
+            announce("# " + why);
+        else
+            record.dumps.emplace();
+        return;
     }
     const Command read{.words = cuda_gdb_command(*cuda_gdb(), dump), .limit = kToolLimit};
-    std::string text = announced(read, announce).out;
+    const Outcome said = announced(read, announce);
+    std::string text = said.out;
+    if (text.find("CUDA Exception") == std::string::npos)
+        text += said.err;  // which otherwise only has warnings
     for (const std::string& folder : {dump.parent_path().string() + "/", workspace.root().string() + "/"})
         for (std::size_t at = 0; (at = text.find(folder, at)) != std::string::npos;)
             text.erase(at, folder.size());
