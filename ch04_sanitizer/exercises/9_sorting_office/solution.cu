@@ -23,8 +23,8 @@ constexpr unsigned kFirst = 256, kEnd = 0xF8000000;             // postcodes of 
 constexpr unsigned kMostGrams = 2000, kClassGrams = 50, kClasses = kMostGrams / kClassGrams;
 constexpr unsigned kListed = 1 << 15;  // letters that a van's list has room for; then it begins anew
 
-/// A thread a letter. Of the districts, the last that begins at the postcode or before it; where none does, the
-/// last of all, which stands for abroad.
+/// A thread a letter. Of the districts, the last that begins at the postcode or before it; where none does,
+/// the last of all, which stands for abroad.
 __global__ void find_district(const unsigned* postcodes, const unsigned* first_of, unsigned* districts) {
     const unsigned i = blockIdx.x * kThreads + threadIdx.x;
     unsigned low = 0, high = kDistricts + 1;
