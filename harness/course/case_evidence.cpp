@@ -76,6 +76,7 @@ std::string missing_for_live(const Needs& needs, bool compiles) {
     if ((needs.counters || needs.details) && !ncu()) return "ncu (Nsight Compute) is not here";
     if (needs.reports && !compute_sanitizer()) return "compute-sanitizer is not here";
     if (needs.code && !cuobjdump()) return "cuobjdump is not here";
+    if (needs.dumps && !cuda_gdb()) return "cuda-gdb is not here";
     return "";
 }
 

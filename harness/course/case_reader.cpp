@@ -88,7 +88,7 @@ std::string cannot_be_asked(const Program& program, const std::string& recording
     if (!further) return fmt::format("is asked of the recording '{}', which there is not", recording);
     if (needs.trace && !further->traces())
         return fmt::format("needs a trace, and the recording '{}' has no options for nsys", recording);
-    if (needs.counters || needs.details || needs.reports || needs.code)
+    if (needs.counters || needs.details || needs.reports || needs.code || needs.dumps)
         return fmt::format("needs another tool than nsys, and the recording '{}' has none", recording);
     return "";
 }
@@ -558,6 +558,7 @@ std::vector<std::string> tools_for(const Needs& needs) {
     if (needs.nsys) tools.emplace_back("nsys");
     if (needs.counters || needs.details) tools.emplace_back("ncu");
     if (needs.reports) tools.emplace_back("compute-sanitizer");
+    if (needs.dumps) tools.emplace_back("cuda-gdb");
     return tools;
 }
 
@@ -589,7 +590,7 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.diagnosis = read_diagnosis(toml, result);
     Needs asked = result.needs();
     for (const Question& question : result.diagnosis) asked |= question.query.needs;
-    for (Program& program : result.programs) program.code = asked.code;
+    for (Program& program : result.programs) program.code = asked.code, program.dump = asked.dumps;
     const std::vector<Draw> draws = read_draws(toml, result);
     toml.expect_all_read();
     if (result.kind != CaseKind::exercise) return result;

@@ -77,6 +77,7 @@ std::string tool_not_run(const Evidence& evidence, const Query& query) {
         for (const std::string& tool : query.sanitizers)
             if (!evidence.was_run(tool)) return fmt::format("compute-sanitizer's {} did not run on", tool);
     if (query.needs.code && !evidence.was_run("cuobjdump")) return "cuobjdump did not look at";
+    if (query.needs.dumps && !evidence.was_run("cuda-gdb")) return "cuda-gdb did not look at";
     if (query.needs.run && !evidence.exit_code()) return "no GPU has run";
     return "";
 }
@@ -103,6 +104,7 @@ Measured measure_metric(const Evidence& evidence, const Query& query) {
 Needs& Needs::operator|=(const Needs& other) {
     trace |= other.trace, nsys |= other.nsys, counters |= other.counters, details |= other.details;
     reports |= other.reports, narrows |= other.narrows, code |= other.code, run |= other.run;
+    dumps |= other.dumps;
     recorded.insert(other.recorded.begin(), other.recorded.end());
     return *this;
 }
@@ -127,6 +129,7 @@ Needs needs_of_sql(const std::string& sql) {
         needs.details |= is_one_of({"ncu_launches", "ncu_sections", "ncu_rules", "ncu_source", "ncu_sass"});
         needs.reports |= name.starts_with("sanitizer_");
         needs.code |= name.starts_with("code_");
+        needs.dumps |= name == "core_dumps";
         needs.run |= is_one_of({"program", "printed_json", "roofs"});
     }
     return needs;

@@ -19,6 +19,7 @@ struct Needs {
     bool details = false;                 ///< ncu's sections and source lines
     bool reports = false;                 ///< compute-sanitizer
     bool code = false;                    ///< cuobjdump, which needs no GPU
+    bool dumps = false;                   ///< cuda-gdb, on a GPU core dump
     bool run = false;                     ///< the program itself, for its exit code or what it printed
     bool narrows = false;                 ///< it asks a view that an NVTX range narrows
     std::set<std::string> recorded = {};  ///< of kFurtherViews: what nsys was asked to record

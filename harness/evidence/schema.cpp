@@ -93,6 +93,11 @@ const std::vector<OwnTable>& own_tables() {
          "kernel TEXT, registers INTEGER, stack_bytes INTEGER, shared_bytes INTEGER, local_bytes INTEGER",
          true},
         {"CODE_INSTRUCTIONS", "kernel TEXT, opcode TEXT, count INTEGER", true},
+        {"CORE_DUMPS",
+         "exception TEXT, function TEXT, file TEXT, line INTEGER, source TEXT, grid INTEGER, "
+         "block_x INTEGER, block_y INTEGER, block_z INTEGER, thread_x INTEGER, thread_y INTEGER, "
+         "thread_z INTEGER, text TEXT",
+         true},
     };
     return tables;
 }

@@ -62,6 +62,12 @@
 //   CODE_INSTRUCTIONS  kernel opcode count
 //                      (how often SASS has the opcode, with its modifiers: LDG.E.128, DFMA)
 //
+// One is about the GPU core dump that a program leaves whose kernel faults, as cuda-gdb reads it:
+//
+//   CORE_DUMPS         exception function file line source grid block_x block_y block_z
+//                      thread_x thread_y thread_z text
+//                      (the warp that faulted, by its first thread; grid: the driver's number of the launch)
+//
 // Two views are about what the program printed:
 //
 //   printed_json    json

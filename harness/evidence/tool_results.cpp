@@ -13,6 +13,9 @@ constexpr const char* kCountersSql =
 constexpr const char* kReportsSql =
     "SELECT substr(tool, 1, 40), substr(kind, 1, 200), substr(severity, 1, 40), count, substr(text, 1, 4000) "
     "FROM main.SANITIZER_REPORTS ORDER BY id LIMIT 1000";
+constexpr const char* kDumpsSql =
+    "SELECT 'cuda-gdb', substr(exception, 1, 200), 'error', 1, substr(text, 1, 4000) FROM main.CORE_DUMPS "
+    "LIMIT 10";
 
 }  // namespace
 
@@ -32,9 +35,12 @@ std::vector<Counter> counters_in(const Evidence& evidence) {
 
 std::vector<ToolReport> reports_in(const Evidence& evidence) {
     std::vector<ToolReport> reports;
-    if (!evidence.database().has_table("SANITIZER_REPORTS")) return reports;
-    for (Statement row = evidence.database().prepare(kReportsSql); row.next();)
-        reports.push_back({row.text(0), row.text(1), row.text(2), row.integer(3), row.text(4)});
+    for (const auto& [table, sql] :
+         {std::pair{"SANITIZER_REPORTS", kReportsSql}, {"CORE_DUMPS", kDumpsSql}}) {
+        if (!evidence.database().has_table(table)) continue;
+        for (Statement row = evidence.database().prepare(sql); row.next();)
+            reports.push_back({row.text(0), row.text(1), row.text(2), row.integer(3), row.text(4)});
+    }
     return reports;
 }
 
@@ -42,6 +48,7 @@ std::vector<std::string> sanitizers_run(const Evidence& evidence) {
     std::vector<std::string> tools;
     for (const char* tool : kSanitizerTools)
         if (evidence.was_run(tool)) tools.emplace_back(tool);
+    if (evidence.was_run("cuda-gdb")) tools.emplace_back("cuda-gdb");
     return tools;
 }
 

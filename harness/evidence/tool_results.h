@@ -29,11 +29,11 @@ struct ToolReport {
     std::string text;  ///< of the first one, in the tool's own lines
 };
 
-/// Every report that differs from the others, in the tools' order; none if they found nothing or never
-/// looked.
+/// Every report that differs from the others, in the tools' order, and what cuda-gdb read in a core dump;
+/// none if they found nothing or never looked.
 [[nodiscard]] std::vector<ToolReport> reports_in(const Evidence& evidence);
 
-/// The tools of compute-sanitizer that looked at the program.
+/// The tools of compute-sanitizer that looked at the program, and cuda-gdb.
 [[nodiscard]] std::vector<std::string> sanitizers_run(const Evidence& evidence);
 
 /// What the program printed when it ran by itself; "" if it never did.

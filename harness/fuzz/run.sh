@@ -10,7 +10,7 @@ build=${1:?usage: run.sh BUILD SECONDS [TARGET ...]} seconds=${2:?usage: run.sh 
 shift 2
 targets=("$@")
 if ((${#targets[@]} == 0)); then
-    targets=(nsys_file nsys_tables kineto_trace ncu_csv ncu_pages sanitizer_output learner_report)
+    targets=(nsys_file nsys_tables kineto_trace ncu_csv ncu_pages sanitizer_output core_dump learner_report)
 fi
 
 run_one() { # target

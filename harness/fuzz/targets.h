@@ -28,6 +28,9 @@ void ncu_pages(std::string_view bytes);
 /// What compute-sanitizer printed.
 void sanitizer_output(std::string_view bytes);
 
+/// What cuda-gdb printed of a GPU core dump.
+void core_dump(std::string_view bytes);
+
 /// What a learner handed in, as a class in text and as CSV.
 void learner_report(std::string_view bytes);
 
@@ -42,11 +45,10 @@ struct Target {
     const char* name;
     void (*run)(std::string_view bytes);
 };
-inline constexpr Target kTargets[] = {
-    {"nsys_file", nsys_file},          {"nsys_tables", nsys_tables},
-    {"kineto_trace", kineto_trace},    {"ncu_csv", ncu_csv},
-    {"ncu_pages", ncu_pages},          {"sanitizer_output", sanitizer_output},
-    {"learner_report", learner_report}};
+inline constexpr Target kTargets[] = {{"nsys_file", nsys_file},       {"nsys_tables", nsys_tables},
+                                      {"kineto_trace", kineto_trace}, {"ncu_csv", ncu_csv},
+                                      {"ncu_pages", ncu_pages},       {"sanitizer_output", sanitizer_output},
+                                      {"core_dump", core_dump},       {"learner_report", learner_report}};
 
 /// Says that a reader accepted an input and then broke a promise of its own. It is no Error, so that
 /// libFuzzer and the tests both see it.

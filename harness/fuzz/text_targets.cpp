@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "fuzz/targets.h"
 #include "lab/handed_in.h"
+#include "tools/core_dump.h"
 #include "tools/ncu_csv.h"
 #include "tools/ncu_pages.h"
 #include "tools/sanitizer_report.h"
@@ -49,6 +50,17 @@ void sanitizer_output(std::string_view bytes) {
             if (report.kind.empty() || (report.severity != "error" && report.severity != "warning"))
                 broken_promise("a report without kind or severity");
         }
+    } catch (const Error&) {
+    }
+}
+
+void core_dump(std::string_view bytes) {
+    try {
+        const CoreDump dump = parse_core_dump(bytes);
+        if (dump.exception.empty() || dump.line < 0 || dump.grid < 0)
+            broken_promise("a dump without a fault");
+        for (const auto* place : {&dump.block, &dump.thread})
+            if (*std::min_element(place->begin(), place->end()) < 0) broken_promise("a place below 0");
     } catch (const Error&) {
     }
 }

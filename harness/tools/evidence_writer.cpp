@@ -131,15 +131,21 @@ void insert(const Database& database, const char* table, const Values&... values
     row.next();
 }
 
+/// The text of a line of one of the sources; "" if it is not there.
+std::string line_of(const std::map<std::string, std::string>& sources, const std::string& name,
+                    int64_t number) {
+    const auto file = sources.find(name);
+    const auto lines = file == sources.end() ? std::vector<std::string>{} : split(file->second, '\n');
+    const auto line = static_cast<std::size_t>(number);
+    return number > 0 && line <= lines.size() ? trim(lines[line - 1]) : "";
+}
+
 /// A report with its frames, and with the text of the line that it blames.
 void write_report(const Database& database, const std::string& tool, const SanitizerReport& r, int64_t id,
                   const std::map<std::string, std::string>& sources) {
-    const auto file = sources.find(r.file);
-    const auto lines = file == sources.end() ? std::vector<std::string>{} : split(file->second, '\n');
-    const auto line = static_cast<std::size_t>(r.line);
-    const std::string source = line > 0 && line <= lines.size() ? trim(lines[line - 1]) : "";
     insert(database, "SANITIZER_REPORTS", tool, r.kind, r.severity, r.function, r.file, r.line, r.bytes,
-           r.count, r.allocation_bytes, r.beyond_bytes, source, shorten(r.text, 4000), id);
+           r.count, r.allocation_bytes, r.beyond_bytes, line_of(sources, r.file, r.line),
+           shorten(r.text, 4000), id);
     for (int64_t depth = 0; depth < std::ssize(r.frames); ++depth) {
         const SanitizerFrame& f = r.frames[static_cast<std::size_t>(depth)];
         const std::string side = f.on_host ? "host" : "device";
@@ -208,6 +214,11 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         for (const auto& [opcode, count] : k.instructions)
             insert(database, "CODE_INSTRUCTIONS", k.kernel, opcode, count);
     }
+    if (run.dumps) add_tool("cuda-gdb");
+    for (const CoreDump& d : run.dumps.value_or(std::vector<CoreDump>{}))
+        insert(database, "CORE_DUMPS", d.exception, d.function, d.file, d.line,
+               line_of(run.sources, d.file, d.line), d.grid, d.block[0], d.block[1], d.block[2], d.thread[0],
+               d.thread[1], d.thread[2], shorten(d.text, 4000));
     for (const auto& [tool, command, text] : run.outputs)
         insert(database, "TOOL_OUTPUT", tool, command, text);
     for (const OwnTable& table : own_tables())

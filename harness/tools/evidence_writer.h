@@ -9,6 +9,7 @@
 
 #include "evidence/evidence.h"
 #include "evidence/profiled_launch.h"
+#include "tools/core_dump.h"
 #include "tools/machine_code.h"
 #include "tools/ncu_csv.h"
 #include "tools/sanitizer_report.h"
@@ -35,6 +36,8 @@ struct RunRecord {
     /// By tool; a tool that ran clean has no reports.
     std::map<std::string, std::vector<SanitizerReport>> sanitizer;
     std::optional<MachineCode> code;  ///< nothing if cuobjdump did not look
+    /// Nothing if nobody looked for a GPU core dump; none of a program that ended without a fault.
+    std::optional<std::vector<CoreDump>> dumps;
     std::vector<ToolOutput> outputs;
     std::map<std::string, std::string> sources;  ///< texts by file name, for the line that a report blames
     std::optional<int> exit_code;                ///< of the program run by itself

@@ -106,6 +106,11 @@ const std::optional<fs::path>& cuobjdump() {
     return found;
 }
 
+const std::optional<fs::path>& cuda_gdb() {
+    static const auto found = find_tool("cuda-gdb", {"/usr/local/cuda{,-*}/bin/cuda-gdb"});
+    return found;
+}
+
 std::string version_of(const fs::path& tool, std::chrono::seconds limit) {
     const Outcome outcome = run({.words = {tool.string(), "--version"}, .limit = limit});
     std::string before;

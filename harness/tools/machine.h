@@ -38,6 +38,7 @@ struct GpuInfo {
 [[nodiscard]] const std::optional<std::filesystem::path>& ncu();
 [[nodiscard]] const std::optional<std::filesystem::path>& compute_sanitizer();
 [[nodiscard]] const std::optional<std::filesystem::path>& cuobjdump();
+[[nodiscard]] const std::optional<std::filesystem::path>& cuda_gdb();
 
 /// The version a tool prints of itself: "2025.3.2" of nsys, "13.0" of nvcc; "" if it prints none. An Error if
 /// it cannot be started.

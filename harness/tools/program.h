@@ -37,6 +37,7 @@ struct Program {
         outputs;          ///< shown on pages: "nsys stats OPTIONS", "nsys analyze …", "memcheck" …
     bool traced = true;   ///< nsys records it
     bool code = false;    ///< findings ask for its machine code
+    bool dump = false;    ///< findings ask for the GPU core dump that it leaves
     int draw = 0;         ///< of an exercise whose fault is drawn, from 1; 0 for every other program
     Recording recording;  ///< how this one is recorded
     std::vector<Recording> further;  ///< more recordings of the same binary

@@ -226,11 +226,54 @@ void run_cuobjdump(const Program& program, const fs::path& binary, const Announc
     });
 }
 
+/// Did a kernel fault, by the names of CUDA's errors that say so?
+bool tells_of_fault(const std::string& printed) {
+    for (const char* error : {"cudaErrorIllegalAddress", "cudaErrorMisalignedAddress",
+                              "cudaErrorLaunchFailure", "cudaErrorIllegalInstruction", "cudaErrorAssert"})
+        if (printed.find(error) != std::string::npos) return true;
+    return false;
+}
+
+/// Runs the program with a GPU core dump to be written if a kernel faults, beside `report`, and has cuda-gdb
+/// read it. A fault without a dump is not noted as looked at.
+void run_cuda_gdb(const Workspace& workspace, const Program& program, const fs::path& binary,
+                  const fs::path& report, bool for_publication, const Announce& announce, RunRecord& record) {
+    const fs::path dump = fs::path(report).replace_extension(".nvcudmp");
+    fs::create_directories(dump.parent_path());
+    fs::remove(dump);  // an old one must not pass for a new one
+    const TemporaryFolder scratch;
+    Command command{.words = core_dump_command(dump), .limit = kProgramLimit};
+    command = with_program(command, program, binary, for_publication, scratch);
+    command.folder = scratch.path();  // the driver aborts the program, and that may leave a core file
+    const Outcome outcome = on_gpu([&] { return announced(command, announce); });
+    if (!fs::exists(dump)) {
+        const bool broke_off =
+            outcome.timed_out || outcome.exit_code > 128 || tells_of_fault(outcome.out + outcome.err);
+        const std::string why = "the driver wrote no GPU core dump of a program that broke off";
+        if (broke_off && for_publication) throw Error(why);
+        if (broke_off)
+            announce("# " + why);
+        else
+            record.dumps.emplace();
+        return;
+    }
+    const Command read{.words = cuda_gdb_command(*cuda_gdb(), dump), .limit = kToolLimit};
+    const Outcome said = announced(read, announce);
+    std::string text = said.out;
+    if (text.find("CUDA Exception") == std::string::npos)
+        text += said.err;  // which otherwise only has warnings
+    for (const std::string& folder : {dump.parent_path().string() + "/", workspace.root().string() + "/"})
+        for (std::size_t at = 0; (at = text.find(folder, at)) != std::string::npos;)
+            text.erase(at, folder.size());
+    record.dumps = {parse_core_dump(text)};
+}
+
 /// Everything that the tools and the program wrote, with the names of kernels and NVTX ranges in the trace.
 std::string seen_in(const RunRecord& record, const std::optional<Evidence>& trace) {
     std::string seen = record.out;
     for (const auto& [tool, reports] : record.sanitizer)
         for (const SanitizerReport& report : reports) seen += "\n" + report.text;
+    for (const CoreDump& dump : record.dumps.value_or(std::vector<CoreDump>{})) seen += "\n" + dump.text;
     for (const auto& [table, column] : {std::pair{"StringIds", "value"}, {"NVTX_EVENTS", "text"}}) {
         if (!trace || !trace->database().has_table(table)) continue;
         Statement row = trace->database().prepare(fmt::format("SELECT {} FROM main.{}", column, table));
@@ -294,6 +337,19 @@ std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path&
     append(words, program.recording.nsys_options);
     append(words, {"-o", report.string()});
     return words;
+}
+
+std::vector<std::string> core_dump_command(const fs::path& dump) {
+    return {
+        "env", "CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1",
+        "CUDA_COREDUMP_GENERATION_FLAGS=skip_nonrelocated_elf_images,skip_global_memory,skip_shared_memory,"
+        "skip_local_memory",
+        "CUDA_COREDUMP_FILE=" + dump.string()};
+}
+
+std::vector<std::string> cuda_gdb_command(const fs::path& cuda_gdb_path, const fs::path& dump) {
+    return {cuda_gdb_path.string(), "-batch", "-nx", "-ex", "target cudacore " + dump.string(), "-ex",
+            "info cuda kernels",    "-ex",    "bt"};
 }
 
 std::vector<std::string> export_command(const fs::path& nsys_path, const fs::path& report,
@@ -361,6 +417,10 @@ RunRecord record_program(const Workspace& workspace, const Program& program, con
     if (!further && compute_sanitizer())
         tool_step("compute-sanitizer", program, [&] { run_sanitizers(program, binary, announce, record); });
     if (!further && program.code && cuobjdump()) run_cuobjdump(program, binary, announce, record);
+    if (!further && program.dump && cuda_gdb())
+        tool_step("cuda-gdb", program, [&] {
+            run_cuda_gdb(workspace, program, binary, report, for_publication, announce, record);
+        });
     if (!further && for_publication)
         for (const std::string& tool : program.outputs)
             record.outputs.push_back(output_of(tool, program, binary, report, announce));

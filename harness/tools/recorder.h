@@ -10,11 +10,11 @@
 
 namespace lab {
 
-/// Runs a built program by itself, then under nsys, and under ncu and compute-sanitizer where its findings
-/// need them. A tool that is not installed is left out, and the evidence then has nothing of it. An Error
-/// says which step failed and how. A further recording runs nsys alone, or the program with other arguments.
-/// `report` is where the .nsys-rep goes. `for_publication` the user's environment is kept out of it, and a
-/// tool that may not see all it is asked for is an Error.
+/// Runs a built program by itself, then under nsys, and under ncu, compute-sanitizer and cuda-gdb where its
+/// findings need them. A tool that is not installed is left out, and the evidence then has nothing of it. An
+/// Error says which step failed and how. A further recording runs nsys alone, or the program with other
+/// arguments. `report` is where the .nsys-rep goes. `for_publication` the user's environment is kept out of
+/// it, and a tool that may not see all it is asked for is an Error.
 [[nodiscard]] RunRecord record_program(const Workspace& workspace, const Program& program,
                                        const std::filesystem::path& binary,
                                        const std::filesystem::path& report, bool for_publication,
@@ -38,6 +38,14 @@ namespace lab {
 [[nodiscard]] std::vector<std::string> nsys_command(const std::filesystem::path& nsys_path,
                                                     const std::filesystem::path& report,
                                                     const Program& program = {}, bool sample_gpu = false);
+
+/// The words in front of a program that is to leave a GPU core dump if a kernel faults, without any memory in
+/// it: a MB or less.
+[[nodiscard]] std::vector<std::string> core_dump_command(const std::filesystem::path& dump);
+
+/// The words that print what a dump says of the fault.
+[[nodiscard]] std::vector<std::string> cuda_gdb_command(const std::filesystem::path& cuda_gdb_path,
+                                                        const std::filesystem::path& dump);
 
 /// The words of a run under one tool of compute-sanitizer, without the program.
 [[nodiscard]] std::vector<std::string> sanitizer_command(const std::filesystem::path& sanitizer_path,

@@ -58,6 +58,7 @@ std::string run_text(const Workspace& workspace, const Program& program) {
     if (!program.ncu_metrics.empty())
         text += " -- " + join(program.ncu_metrics, " ") + " -- " + join(program.ncu_options, " ");
     if (program.code) text += " -- cuobjdump";
+    if (program.dump) text += " -- cuda-gdb";
     return text;
 }
 

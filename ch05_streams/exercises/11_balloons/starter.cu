@@ -1,0 +1,228 @@
+// Follows weather balloons through a night. Four receivers take the flights in turn, and each has a stream.
+// The soundings of a flight drift with the wind and are counted on a map of the sky; then what the map says
+// at the places of all soundings is added up. How large a map is depends on how high the balloon was.
+//
+// Symptom: all sums are right, but four receivers take nearly as long as one would.
+//
+// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
+// look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cub/block/block_reduce.cuh>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+#include "common/check.cuh"
+#include "common/nvtx.hpp"
+#include "common/options.hpp"
+
+constexpr int kReceivers = 4, kThreads = 128, kMostSoundings = 8 * kThreads;
+constexpr int kLayer = 1 << 19, kLowest = 17, kHighest = 33;  // cells of a layer; layers of a map
+constexpr int kWindSteps = 20'000;
+
+/// x becomes factor * x + 1, modulo 2^32.
+struct Step {
+    unsigned factor, increment;
+};
+
+struct Flight {
+    int layers, wind, steps;  // of its map; which wind there is, and how long the soundings drift
+    std::vector<unsigned> soundings;
+};
+
+/// `steps` steps as a single one, by squaring: the oracle.
+Step all_at_once(Step step, int steps) {
+    Step all{1, 0};
+    for (; steps > 0; steps /= 2) {
+        if (steps % 2) all = {step.factor * all.factor, step.factor * all.increment + step.increment};
+        step = {step.factor * step.factor, step.factor * step.increment + step.increment};
+    }
+    return all;
+}
+
+__host__ __device__ unsigned drifted(unsigned x, unsigned factor, int steps) {
+    for (int step = 0; step < steps; ++step) x = factor * x + 1;
+    return x;
+}
+
+/// What a wind does to a sounding; 8n + 5 gives the longest period.
+__host__ __device__ unsigned factor_of(unsigned wind) {
+    return drifted(wind, 5, kWindSteps) / 8 * 8 + 5;
+}
+
+__host__ __device__ unsigned cell_of(unsigned place, int layers) {
+    return place / 256 % (unsigned{kLayer} * layers);
+}
+
+__global__ void measure_wind(int wind, unsigned* factors) {
+    factors[wind] = factor_of(wind);
+}
+
+/// A thread a sounding: where it ends up is noted, and counted on the map.
+__global__ void drift(const unsigned* soundings, const unsigned* factor, int steps, int layers, unsigned* map,
+                      unsigned* cells) {
+    const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+    const unsigned place = drifted(soundings[i], *factor, steps);
+    cells[i] = cell_of(place, layers);
+    atomicAdd(&map[cells[i]], place);
+}
+
+/// What the map says at the cells of all soundings.
+__global__ void add_up(const unsigned* map, const unsigned* cells, unsigned* sum) {
+    using BlockReduce = cub::BlockReduce<unsigned, kThreads>;
+    __shared__ typename BlockReduce::TempStorage storage;
+    const unsigned of_block = BlockReduce(storage).Sum(map[cells[blockIdx.x * kThreads + threadIdx.x]]);
+    if (threadIdx.x == 0) atomicAdd(sum, of_block);
+}
+
+struct Map {
+    int layers = 0;
+    std::unique_ptr<unsigned[], DeviceFree> counts;
+};
+
+/// Maps that no flight uses, to be taken again.
+class MapStore {
+  public:
+    [[nodiscard]] Map take(int layers) {
+        const auto kept =
+            std::find_if(maps_.begin(), maps_.end(), [&](const Map& map) { return map.layers == layers; });
+        if (kept == maps_.end()) {
+            if (maps_.size() > kMost) maps_.erase(maps_.begin());
+            return {layers, device_array<unsigned>(size_t{kLayer} * layers)};
+        }
+        Map map = std::move(*kept);
+        maps_.erase(kept);
+        return map;
+    }
+    void give_back(Map map) { maps_.push_back(std::move(map)); }
+
+  private:
+    static constexpr size_t kMost = 2;
+    std::vector<Map> maps_;
+};
+
+class Station {
+  public:
+    Station(int flights, int winds)
+        : factors_(device_array<unsigned>(winds)),
+          sums_(device_array<unsigned>(flights)),
+          found_(pinned_array<unsigned>(flights)) {
+        CUDA_CHECK(cudaMemset(sums_.get(), 0, flights * sizeof(unsigned)));
+    }
+
+    void follow(const Flight& flight, int number) {
+        Receiver& receiver = receivers_[number % kReceivers];
+        const cudaStream_t stream = receiver.stream.get();
+        const size_t length = flight.soundings.size();
+        const auto blocks = static_cast<unsigned>(length / kThreads);
+        if (flight.wind != wind_) {
+            measure_wind<<<1, 1, 0, weather_.get()>>>(wind_ = flight.wind, factors_.get());
+            CUDA_CHECK(cudaGetLastError());
+            CUDA_CHECK(cudaEventRecord(measured_.get(), weather_.get()));
+        }
+        wait_for(receiver);
+        receiver.map = maps_.take(flight.layers);
+        unsigned* const map = receiver.map.counts.get();
+        CUDA_CHECK(cudaMemsetAsync(map, 0, size_t{kLayer} * flight.layers * sizeof(unsigned), stream));
+        CUDA_CHECK(cudaMemcpyAsync(receiver.soundings.get(), flight.soundings.data(),
+                                   length * sizeof(unsigned), cudaMemcpyHostToDevice, stream));
+        CUDA_CHECK(cudaStreamWaitEvent(stream, measured_.get()));
+        drift<<<blocks, kThreads, 0, stream>>>(receiver.soundings.get(), &factors_[flight.wind], flight.steps,
+                                               flight.layers, map, receiver.cells.get());
+        CUDA_CHECK(cudaGetLastError());
+        add_up<<<blocks, kThreads, 0, stream>>>(map, receiver.cells.get(), &sums_[number]);
+        CUDA_CHECK(cudaGetLastError());
+        CUDA_CHECK(cudaMemcpyAsync(&found_[number], &sums_[number], sizeof(unsigned), cudaMemcpyDeviceToHost,
+                                   stream));
+    }
+
+    void wait_for_all() {
+        for (Receiver& receiver : receivers_) wait_for(receiver);
+    }
+
+    [[nodiscard]] unsigned found(int number) const { return found_[number]; }
+
+  private:
+    struct Receiver {
+        Stream stream = make_stream(cudaStreamNonBlocking);
+        std::unique_ptr<unsigned[], DeviceFree> soundings = device_array<unsigned>(kMostSoundings),
+                                                cells = device_array<unsigned>(kMostSoundings);
+        Map map;
+    };
+
+    /// Until its flight is over, a receiver has no room for the next.
+    void wait_for(Receiver& receiver) {
+        CUDA_CHECK(cudaStreamSynchronize(receiver.stream.get()));
+        if (receiver.map.counts) maps_.give_back(std::move(receiver.map));
+    }
+
+    Receiver receivers_[kReceivers];
+    MapStore maps_;
+    Stream weather_ = make_stream(cudaStreamNonBlocking);
+    Event measured_ = make_event(cudaEventDisableTiming);
+    int wind_ = -1;
+    std::unique_ptr<unsigned[], DeviceFree> factors_, sums_;
+    std::unique_ptr<unsigned[], PinnedFree> found_;
+};
+
+/// What `add_up` should find for a flight.
+unsigned expected_of(const Flight& flight) {
+    const Step all = all_at_once({factor_of(flight.wind), 1}, flight.steps);
+    std::unordered_map<unsigned, unsigned> map;
+    std::vector<unsigned> cells;
+    for (const unsigned sounding : flight.soundings) {
+        const unsigned place = all.factor * sounding + all.increment;
+        cells.push_back(cell_of(place, flight.layers));
+        map[cells.back()] += place;
+    }
+    unsigned sum = 0;
+    for (const unsigned cell : cells) sum += map[cell];
+    return sum;
+}
+
+int main(int argc, char** argv) {
+    Options options(argc, argv, "Follows weather balloons, with a stream for each of four receivers.");
+    const int flights = static_cast<int>(options.integer("--flights", 48, 1, 4096, "flights"));
+    const int steps = static_cast<int>(options.integer("--steps", 400'000, 1, 1'000'000, "steps on average"));
+    options.done();
+    require_gpu(size_t{2 * kReceivers} * kLayer * kHighest * sizeof(unsigned));
+
+    std::mt19937 random(23);
+    std::vector<Flight> night(flights);
+    int wind = 0;
+    for (Flight& flight : night) {
+        if (random() % 8 == 0) ++wind;
+        flight = {kLowest + static_cast<int>(random() % (kHighest - kLowest + 1)), wind,
+                  steps / 2 + static_cast<int>(random() % (steps + 1)),
+                  std::vector<unsigned>(kMostSoundings - random() % 4 * kThreads)};
+        for (unsigned& sounding : flight.soundings) sounding = static_cast<unsigned>(random());
+    }
+    Station station(flights + kReceivers, wind + 1);
+    {
+        nvtx3::scoped_range range{"warm-up"};
+        const Flight longest{kHighest, 0, 1, std::vector<unsigned>(kMostSoundings)};
+        for (int i = 0; i < kReceivers; ++i) station.follow(longest, flights + i);
+        station.wait_for_all();
+    }
+
+    const auto start = std::chrono::steady_clock::now();
+    {
+        nvtx3::scoped_range range{"night"};
+        for (int i = 0; i < flights; ++i) station.follow(night[i], i);
+        station.wait_for_all();
+    }
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+
+    int wrong = 0;
+    for (int i = 0; i < flights; ++i) {
+        const unsigned expected = expected_of(night[i]), found = station.found(i);
+        if (found != expected && ++wrong == 1)
+            std::printf("flight %d: expected sum %u, found %u\n", i, expected, found);
+    }
+    std::printf("%d flights, %d receivers: %.2f ms\n", flights, kReceivers, elapsed.count());
+    std::printf("wrong sums: expected 0, found %d of %d\n", wrong, flights);
+    return wrong == 0 ? 0 : 1;
+}
