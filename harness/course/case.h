@@ -3,6 +3,7 @@
 //   ch05_streams/                          the pair: buggy.cu and fixed.cu
 //   ch05_streams/exercises/4_seismometers/   an exercise: starter.cu and solution.cu, and wrong/*.patch
 //   ch07_roofline/ceilings/                a single program: ceilings.cu
+//   ch05_streams/python/                   the pair once more in Python: buggy.py and fixed.py
 //
 // docs/contributing.md lists the keys of case.toml.
 #pragma once
@@ -69,7 +70,7 @@ struct Answer {
     std::string why;                 ///< it is wrong, or how it differs from the solution
 };
 
-enum class CaseKind { pair, exercise, single };
+enum class CaseKind { pair, exercise, single, python };
 
 /// guided: the starter marks the place. find: nothing does, and the diagnosis is asked. unknown: the fault is
 /// drawn as well.

@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "tools/libraries.h"
 #include "tools/machine.h"
+#include "tools/python.h"
 
 namespace lab {
 
@@ -68,9 +69,9 @@ void keep_reports(const Course& course, const fs::path& report, const fs::path& 
 
 }  // namespace
 
-std::string missing_for_live(const Needs& needs) {
+std::string missing_for_live(const Needs& needs, bool compiles) {
     if (!gpu()) return "there is no NVIDIA GPU here";
-    if (!nvcc()) return "nvcc, the CUDA compiler, is not here";
+    if (compiles && !nvcc()) return "nvcc, the CUDA compiler, is not here";
     if (needs.nsys && !nsys()) return "nsys (Nsight Systems) is not here";
     if ((needs.counters || needs.details) && !ncu()) return "ncu (Nsight Compute) is not here";
     if (needs.reports && !compute_sanitizer()) return "compute-sanitizer is not here";
@@ -82,6 +83,9 @@ std::string missing_for_programs(const Case& of) {
     constexpr std::array kWords{"no GPU", "one", "two", "three", "four", "five", "six", "seven", "eight"};
     if (const auto missing = missing_libraries(of.programs[0].flags); !missing.empty())
         return join(missing, " and ") + " is not here (docs/setup.md)";
+    if (const std::string& library = of.programs[0].library; !library.empty() && !python_with(library))
+        return fmt::format("python3 cannot import {} here (python/requirements.txt has its version)",
+                           library);
     const int here = gpu_count();
     if (here == 0 || here >= of.gpus) return "";
     return fmt::format("it needs {} GPUs, and {} {} here", kWords.at(static_cast<std::size_t>(of.gpus)),
@@ -89,7 +93,7 @@ std::string missing_for_programs(const Case& of) {
 }
 
 std::string missing_for_live(const Case& of) {
-    const std::string missing = missing_for_live(of.needs());
+    const std::string missing = missing_for_live(of.needs(), !of.programs[0].is_python());
     return missing.empty() ? missing_for_programs(of) : missing;
 }
 

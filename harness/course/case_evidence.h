@@ -23,11 +23,12 @@ struct CaseEvidence {
     std::vector<std::filesystem::path> reports;  ///< .nsys-rep and .ncu-rep beside them, for the GUIs
 };
 
-/// What this machine lacks for a live run of a case with these needs, as a sentence; "" if nothing.
-[[nodiscard]] std::string missing_for_live(const Needs& needs);
+/// What this machine lacks for a live run of a case with these needs, as a sentence; "" if nothing. Programs
+/// in Python need no compiler.
+[[nodiscard]] std::string missing_for_live(const Needs& needs, bool compiles = true);
 
-/// What it lacks for the programs of a case, beside tools: a library, or a further GPU where there is one. ""
-/// if nothing.
+/// What it lacks for the programs of a case, beside tools: a library, also of Python, or a further GPU where
+/// there is one. "" if nothing.
 [[nodiscard]] std::string missing_for_programs(const Case& of);
 
 /// Either, for a live run of a case.

@@ -23,7 +23,7 @@ namespace {
 /// What case.toml calls its programs; a single program's findings say `expect`.
 std::vector<std::string> sides_of(CaseKind kind) {
     if (kind == CaseKind::single) return {"expect"};
-    if (kind == CaseKind::pair) return {"buggy", "fixed"};
+    if (kind == CaseKind::pair || kind == CaseKind::python) return {"buggy", "fixed"};
     return {"starter", "solution"};
 }
 
@@ -33,6 +33,14 @@ std::vector<std::string> read_sanitizers(TomlReader& toml, const std::string& ke
         if (std::find(kSanitizerTools.begin(), kSanitizerTools.end(), tool) == kSanitizerTools.end())
             toml.fail(fmt::format("there is no sanitizer tool '{}'", tool), key);
     return tools;
+}
+
+/// The library of Python that the programs import.
+std::string read_library(TomlReader& toml) {
+    const std::string name = toml.text("library");
+    if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
+        toml.fail(fmt::format("'{}' is no name that Python can import", name), "library");
+    return name;
 }
 
 /// What all programs of a case have in common.
@@ -383,6 +391,7 @@ void check_starter_fails(TomlReader& toml, const Case& exercise) {
 
 CaseKind kind_of(const std::string& chapter, const fs::path& folder) {
     if (folder == chapter) return CaseKind::pair;
+    if (folder.filename() == "python") return CaseKind::python;
     return folder.parent_path().filename() == "exercises" ? CaseKind::exercise : CaseKind::single;
 }
 
@@ -390,7 +399,7 @@ void add_programs(Case& of, const Program& facts, const fs::path& root) {
     for (const std::string& side : sides_of(of.kind)) {
         Program& program = of.programs.emplace_back(facts);
         program.name = of.kind == CaseKind::single ? of.name : side;
-        program.file = of.folder / (program.name + ".cu");
+        program.file = of.folder / (program.name + (program.is_python() ? ".py" : ".cu"));
         program.evidence_folder = of.folder / "evidence";
         program.flags = lines_of_flags(root / of.folder / "nvcc.flags");
         if (!fs::exists(root / program.file))
@@ -568,7 +577,9 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.range = toml.text_if("range");
     result.range_where = toml.where("range");
     result.with = toml.text_or("with", "");
-    add_programs(result, read_program_facts(toml), root);
+    Program facts = read_program_facts(toml);
+    if (result.kind == CaseKind::python) facts.library = read_library(toml);
+    add_programs(result, facts, root);
     if (result.kind == CaseKind::exercise) read_exercise_facts(toml, result);
     result.first_reports = read_sanitizers(toml, sides_of(result.kind)[kFaulty] + "_reports");
     result.bandwidths = toml.texts_or_none("bandwidths");

@@ -16,6 +16,8 @@ std::string source_label(const Provenance& provenance, bool live) {
     std::vector<std::string> parts{value("gpu").empty() ? "unknown GPU" : value("gpu")};
     for (const auto& [key, name] : {std::pair{"driver", "driver "},
                                     {"cuda", "CUDA "},
+                                    {"python", "Python "},
+                                    {"library", ""},
                                     {"nsys", "nsys "},
                                     {"ncu", "ncu "},
                                     {"compute-sanitizer", "compute-sanitizer "}})

@@ -227,9 +227,9 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
         if (!recorded) throw Error(fmt::format("there is no recording '{}'", recording));
         const Trace& trace = recorded->trace();
         if (!only || *only == side)
-            programs.push_back(
-                {&trace,
-                 {of.programs[side].name + ".cu", evidence.label, range, projected, from_ns, to_ns, first}});
+            programs.push_back({&trace,
+                                {of.programs[side].file.filename().string(), evidence.label, range, projected,
+                                 from_ns, to_ns, first}});
         else
             others.push_back(&trace);
     }

@@ -17,6 +17,8 @@
 #include "lab/rooflines.h"
 #include "lab/run.h"
 #include "lab/tool_output.h"
+#include "tools/ncu_runner.h"
+#include "tools/recorder.h"
 
 namespace lab {
 
@@ -24,7 +26,7 @@ namespace {
 
 struct RunOptions {
     std::string name, html;
-    bool live = false, recorded = false, json = false, solution = false;
+    bool live = false, recorded = false, json = false, solution = false, python = false;
 };
 
 /// A case with its evidence and its judged findings, or the reason why there is none.
@@ -53,6 +55,7 @@ std::vector<Found> find_singles(const Course& course, const Course::Chosen& chos
     std::vector<Found> all;
     if (chosen.part) return all;
     for (const Case& single : chosen.chapter.singles) {
+        if (single.kind == CaseKind::python) continue;  // shown by itself, with --python
         try {
             all.push_back(find(course, single, live ? Source::live : Source::recorded));
         } catch (const Error& problem) {
@@ -124,6 +127,23 @@ void print_evidence(const Course& course, const Case& of, const CaseEvidence& ev
     print_places(course, needs, evidence);
 }
 
+/// Prints how to record a program of Python by hand, where a recording is shown: a live run has announced it.
+void print_commands(const Case& of) {
+    const Needs needs = of.needs();
+    for (const Program& program : of.programs) {
+        std::vector<std::vector<std::string>> commands;
+        if (needs.trace) commands.push_back(nsys_command("nsys", program.name, program));
+        if (needs.counters)
+            commands.push_back(ncu_command("ncu", program.name, program, program.ncu_metrics));
+        for (const std::string& tool : program.sanitizers)
+            commands.push_back(sanitizer_command("compute-sanitizer", tool));
+        for (std::vector<std::string>& words : commands) {
+            append(words, {"python3", program.file.string()});
+            fmt::print("command  {}\n", shell_line(words));
+        }
+    }
+}
+
 void print_single(const Found& found) {
     fmt::print("\n{}  {}\n", bold(found.of->name), found.of->title);
     if (found.evidence)
@@ -177,6 +197,7 @@ void print(const Course& course, const Found& found, const std::vector<Found>& s
     const Case& of = *found.of;
     fmt::print("{}  {}\n{}\n", bold(of.id), of.title, paragraph(found.evidence->label));
     if (!found.evidence->note.empty()) fmt::print("{}\n", paragraph("(" + found.evidence->note + ")"));
+    if (of.kind == CaseKind::python && !found.evidence->live) print_commands(of);
     print_evidence(course, of, *found.evidence);
     fmt::print("\n{}", findings_text(of, found.rows));
     for (const Found& single : singles) print_single(single);
@@ -213,7 +234,7 @@ int run_starter(const Course& course, const Course::Chosen& chosen, Source sourc
 
 int run_case(const RunOptions& options) {
     const Course course = Course::find();
-    const Course::Chosen chosen = choose_own(course, options.name);
+    const Course::Chosen chosen = choose_own(course, options.name + (options.python ? "/python" : ""));
     if (!options.html.empty() && !chosen.subject().needs().trace)
         throw Error(fmt::format("{} has no timeline to write to {}: its findings need no trace",
                                 chosen.subject().id, options.html));
@@ -281,6 +302,7 @@ void add_run(Session& session) {
     command.flag("--recorded", options->recorded, "shows the recorded evidence, GPU or not");
     command.flag("--solution", options->solution,
                  "shows an exercise's solution and findings before your answer has passed");
+    command.flag("--python", options->python, "a chapter's pair in Python, with CuPy or PyTorch");
     command.flag("--json", options->json, "prints the findings as JSON");
     command.option("--html", "OUT", options->html,
                    "writes the timelines as a page for any browser to this file");

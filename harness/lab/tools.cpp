@@ -72,8 +72,8 @@ ToolRun prepare(const ToolRequest& request, const std::optional<fs::path>& tool,
 }
 
 /// Runs a tool and shows what it says.
-int show(std::vector<std::string> words, const fs::path& binary, const std::vector<std::string>& arguments) {
-    words.push_back(binary.string());
+int show(std::vector<std::string> words, const ToolRun& program, const std::vector<std::string>& arguments) {
+    append(words, words_to_run(program.program, program.binary));
     append(words, arguments);
     announce_to_terminal(shell_line(words));
     const Command command{.words = words, .limit = std::chrono::seconds(600)};
@@ -88,7 +88,7 @@ int show(std::vector<std::string> words, const fs::path& binary, const std::vect
 
 int run_nsys(const ToolRequest& request) {
     const ToolRun run = prepare(request, nsys(), "nsys", ".nsys-rep");
-    const int code = show(nsys_command(*nsys(), run.report, run.program, true), run.binary, run.arguments);
+    const int code = show(nsys_command(*nsys(), run.report, run.program, true), run, run.arguments);
     const std::string report = run.course.shown(run.report);
     fmt::print("report   {}\nnext     ./lab analyze {}\n", report, report);
     return code;
@@ -98,14 +98,14 @@ int run_ncu(const ToolRequest& request) {
     const ToolRun run = prepare(request, ncu(), "ncu", ".ncu-rep");
     const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
                            "5", "-f", "-o", run.report.string()},
-                          run.binary, run.arguments);
+                          run, run.arguments);
     fmt::print("report   {}  (./lab ncu-details shows it, ncu-ui opens it)\n", run.course.shown(run.report));
     return code;
 }
 
 int run_sanitize(const ToolRequest& request) {
     const ToolRun run = prepare(request, compute_sanitizer(), "compute-sanitizer", "");
-    return show(sanitizer_command(*compute_sanitizer(), request.tool), run.binary,
+    return show(sanitizer_command(*compute_sanitizer(), request.tool), run,
                 request.arguments.empty() ? run.program.check_arguments : request.arguments);
 }
 

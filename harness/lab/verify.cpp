@@ -43,9 +43,8 @@ Claim judge_sanitizer(const Course& course, const SanitizerRun& wanted, const An
     claim.why = "compute-sanitizer is not here";
     if (!compute_sanitizer()) return claim;
     try {
-        const SanitizerOutput output =
-            run_sanitizer(wanted.tool, build_program(course, wanted.program, announce),
-                          wanted.program.check_arguments, announce);
+        const SanitizerOutput output = run_sanitizer(
+            wanted.tool, wanted.program, build_program(course, wanted.program, announce), announce);
         const bool clean = output.errors == 0 && output.reports.empty();
         // A faulty program may give a wrong answer, which is exit code 1; none may break off.
         const bool broke_off = output.exit_code > (wanted.may_fail ? 1 : 0);
@@ -184,7 +183,8 @@ int verify(const VerifyOptions& options) {
         std::vector<Program> programs = all_programs(chapter);
         Recordings fresh;
         if (options.stale) fresh = recorded_here(course, programs, verified_here().provenance);
-        std::erase_if(programs, [](const Program& p) { return !missing_libraries(p.flags).empty(); });  // not run
+        std::erase_if(programs,
+                      [](const Program& p) { return !missing_libraries(p.flags).empty(); });  // not run
         (void)build_programs(course, programs, announce_to_terminal);
         Verified verified = verify_live(course, chapter, options.record, std::move(fresh),
                                         options.stale ? verification : Verification{}, print_claim);

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "tools/libraries.h"
 #include "tools/machine.h"
+#include "tools/python.h"
 
 namespace lab {
 
@@ -95,6 +96,7 @@ fs::path library_of(const fs::path& binary) {
 }
 
 fs::path build_program(const Workspace& workspace, const Program& program, const Announce& announce) {
+    if (program.is_python()) return workspace.source_of(program);
     if (!nvcc())
         throw Error(
             fmt::format("{} cannot be built: nvcc is not here. Install the CUDA Toolkit (docs/setup.md); the "
@@ -136,6 +138,19 @@ std::vector<fs::path> build_programs(const Workspace& workspace, const std::vect
     return binaries;
 }
 
+std::vector<std::string> words_to_run(const Program& program, const fs::path& binary) {
+    if (!program.is_python()) return {binary.string()};
+    return {python() ? python()->string() : "python3", binary.string()};
+}
+
+std::vector<std::string> words_to_run_copy(const Program& program, const fs::path& binary,
+                                           const fs::path& folder) {
+    const std::string name = program.name + (program.is_python() ? ".py" : "");
+    fs::copy_file(binary, folder / name);
+    if (fs::exists(library_of(binary))) fs::copy_file(library_of(binary), library_of(folder / name));
+    return words_to_run(program, "./" + name);
+}
+
 std::string built_fingerprint(const fs::path& binary) {
     const std::string stamp = read_file(binary.string() + ".built");
     return stamp.substr(0, stamp.find(' '));
@@ -144,14 +159,11 @@ std::string built_fingerprint(const fs::path& binary) {
 Command with_program(Command tool, const Program& program, const fs::path& binary, bool for_publication,
                      const TemporaryFolder& scratch) {
     if (for_publication) {
-        fs::copy_file(binary, scratch.path() / program.name);
-        if (fs::exists(library_of(binary)))
-            fs::copy_file(library_of(binary), library_of(scratch.path() / program.name));
         tool.environment = clean_environment();
         tool.folder = scratch.path();
-        tool.words.push_back("./" + program.name);
+        append(tool.words, words_to_run_copy(program, binary, scratch.path()));
     } else {
-        tool.words.push_back(binary.string());
+        append(tool.words, words_to_run(program, binary));
     }
     append(tool.words, program.run_arguments());
     return tool;

@@ -25,7 +25,7 @@ class ProgramError : public Error {
 };
 
 /// Returns the program's binary. nvcc builds it first if the source, a header, the flags, nvcc's version or
-/// the GPU have changed. A ProgramError holds the compiler's own words.
+/// the GPU have changed. A ProgramError holds the compiler's own words. Of a Python program it is the source.
 [[nodiscard]] std::filesystem::path build_program(const Workspace& workspace, const Program& program,
                                                   const Announce& announce);
 
@@ -36,6 +36,15 @@ class ProgramError : public Error {
 
 /// Some programs open a library at run time. It lies here, beside the binary.
 [[nodiscard]] std::filesystem::path library_of(const std::filesystem::path& binary);
+
+/// The words that run a program, without its arguments: the binary alone, or Python and the source.
+[[nodiscard]] std::vector<std::string> words_to_run(const Program& program,
+                                                    const std::filesystem::path& binary);
+
+/// The same for a copy that is made in this folder, for a tool that begins there.
+[[nodiscard]] std::vector<std::string> words_to_run_copy(const Program& program,
+                                                         const std::filesystem::path& binary,
+                                                         const std::filesystem::path& folder);
 
 /// The build_fingerprint_of the source that a binary was built from. A learner may have edited it since.
 [[nodiscard]] std::string built_fingerprint(const std::filesystem::path& binary);

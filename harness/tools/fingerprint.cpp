@@ -165,7 +165,16 @@ std::vector<std::string> tokens_of(const std::string& text) {
     return Lexer(text).tokens();
 }
 
+std::vector<std::string> lines_of_python(const std::string& text) {
+    std::vector<std::string> lines;
+    for (const std::string& line : split(text, '\n'))
+        if (const std::string code = trim(line); !code.empty() && code[0] != '#')
+            lines.push_back(line.substr(0, line.find_last_not_of(" \t\r") + 1) + "\n");
+    return lines;
+}
+
 std::vector<std::string> tokens_of_program(const fs::path& source, const fs::path& root) {
+    if (source.extension() == ".py") return lines_of_python(read_file(source));
     std::vector<std::string> tokens;
     std::set<fs::path> done;
     add_file(source, root, done, tokens);

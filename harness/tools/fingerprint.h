@@ -22,6 +22,10 @@ namespace lab {
 /// The tokens of a text, without the files that it includes.
 [[nodiscard]] std::vector<std::string> tokens_of(const std::string& text);
 
+/// The lines of a Python program that are code, with their indentation: no empty one, and none that is a
+/// comment alone. None of them is taken for a message.
+[[nodiscard]] std::vector<std::string> lines_of_python(const std::string& text);
+
 /// The messages that a run did not print, as PROVENANCE keeps them: "3 7 8", counting all texts in quotes
 /// from 0. `seen` is everything that the tools and the program wrote in that run.
 [[nodiscard]] std::string silent_messages(const std::vector<std::string>& tokens, const std::string& seen);

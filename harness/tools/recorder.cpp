@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "tools/machine.h"
 #include "tools/ncu_runner.h"
+#include "tools/python.h"
 
 namespace lab {
 
@@ -57,7 +58,7 @@ std::vector<std::string> alone_on_the_machine() {
 
 /// The program alone, for its exit code and what it prints.
 void run_alone(const Program& program, const fs::path& binary, const Announce& announce, RunRecord& record) {
-    Command command{.words = {binary.string()}, .limit = kProgramLimit};
+    Command command{.words = words_to_run(program, binary), .limit = kProgramLimit};
     append(command.words, program.run_arguments());
     const Outcome outcome = on_gpu([&] { return announced(command, announce); });
     if (outcome.timed_out)
@@ -169,7 +170,7 @@ void run_sanitizers(const Program& program, const fs::path& binary, const Announ
     std::vector<SanitizerOutput> outputs(tools.size());
     on_gpu([&] {
         for_each_in_parallel(tools.size(), static_cast<unsigned>(tools.size()), [&](std::size_t i) {
-            outputs[i] = run_sanitizer(tools[i], binary, program.check_arguments, announce);
+            outputs[i] = run_sanitizer(tools[i], program, binary, announce);
         });
     });
     for (std::size_t i = 0; i < tools.size(); ++i) {
@@ -199,9 +200,8 @@ RunRecord::ToolOutput output_of(const std::string& tool, const Program& program,
         command.words = shown;
         command.words[0] = nsys()->string();
     } else {
-        fs::copy_file(binary, scratch.path() / program.name);
         command.words = sanitizer_command(*compute_sanitizer(), tool);
-        command.words.push_back("./" + program.name);
+        append(command.words, words_to_run_copy(program, binary, scratch.path()));
         append(command.words, program.check_arguments);
         shown = command.words;
         shown[0] = "compute-sanitizer";
@@ -244,10 +244,13 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
     std::optional<Evidence> trace;
     if (record.nsys && record.nsys->exported) trace = Evidence::open(*record.nsys->exported);
     std::vector<std::string> command{binary.filename().string()};
+    if (program.is_python()) command.insert(command.begin(), "python3");
     append(command, program.run_arguments());
+    const std::string built =
+        program.is_python() ? workspace.build_fingerprint_of(program) : built_fingerprint(binary);
     Provenance p{{"date", utc_now()},
                  {"program", program.file.string()},
-                 {"fingerprint", built_fingerprint(binary)},
+                 {"fingerprint", built},
                  {"command", shell_line(command)},
                  {"recording", recording_text(program)}};
     // A learner may have saved the file while its program ran: the evidence is of the program that was built.
@@ -260,7 +263,12 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
         p["gpu"] = used;
         p.erase("compute_capability");  // it was of the first
     }
-    if (nvcc()) p["cuda"] = version_of(*nvcc());
+    if (program.is_python()) {  // its CUDA is the library's own
+        if (const auto versions = python_with(program.library))
+            p["python"] = versions->python, p["library"] = versions->library;
+    } else if (nvcc()) {
+        p["cuda"] = version_of(*nvcc());
+    }
     if (record.nsys) p["nsys"] = version_of(*nsys());
     if (!record.ncu.empty()) p["ncu"] = version_of(*ncu());
     if (!record.launches.empty()) p["ncu_details"] = join(program.ncu_details, " ");
@@ -317,11 +325,11 @@ std::vector<std::string> sanitizer_command(const fs::path& sanitizer_path, const
     return words;
 }
 
-SanitizerOutput run_sanitizer(const std::string& tool, const fs::path& binary,
-                              const std::vector<std::string>& arguments, const Announce& announce) {
+SanitizerOutput run_sanitizer(const std::string& tool, const Program& program, const fs::path& binary,
+                              const Announce& announce) {
     Command command{.words = sanitizer_command(*compute_sanitizer(), tool), .limit = kToolLimit};
-    command.words.push_back(binary.string());
-    append(command.words, arguments);
+    append(command.words, words_to_run(program, binary));
+    append(command.words, program.check_arguments);
     const Outcome outcome = announced(command, announce);
     if (outcome.timed_out)
         throw Error(fmt::format("compute-sanitizer {}", describe(outcome, command)), kFindingFailed);

@@ -43,9 +43,8 @@ namespace lab {
 [[nodiscard]] std::vector<std::string> sanitizer_command(const std::filesystem::path& sanitizer_path,
                                                          const std::string& tool);
 
-/// Runs one compute-sanitizer tool on a built program and reads what it prints.
-[[nodiscard]] SanitizerOutput run_sanitizer(const std::string& tool, const std::filesystem::path& binary,
-                                            const std::vector<std::string>& arguments,
-                                            const Announce& announce);
+/// Runs one compute-sanitizer tool on a built program, with its `check_arguments`, and reads what it prints.
+[[nodiscard]] SanitizerOutput run_sanitizer(const std::string& tool, const Program& program,
+                                            const std::filesystem::path& binary, const Announce& announce);
 
 }  // namespace lab

@@ -46,6 +46,7 @@ void apply_patch(const fs::path& patch, const fs::path& base, const fs::path& to
 }
 
 std::string flags_text(const Workspace& workspace, const Program& program) {
+    if (program.is_python()) return "python3 with " + program.library;
     return join(workspace.common_flags(), " ") + " " + join(program.flags, " ");
 }
 
