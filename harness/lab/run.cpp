@@ -113,7 +113,9 @@ void print_timelines(const Course& course, const Case& of, const CaseEvidence& e
 void print_places(const Course& course, const Needs& needs, const CaseEvidence& evidence) {
     for (const fs::path& report : evidence.reports)
         fmt::print("report   {}  ({} opens it)\n", course.shown(report),
-                   report.extension() == ".ncu-rep" ? "ncu-ui" : "nsys-ui");
+                   report.extension() == ".ncu-rep"             ? "ncu-ui"
+                   : report.string().ends_with(kTraceExtension) ? "ui.perfetto.dev"
+                                                                : "nsys-ui");
     if (!needs.counters && !needs.reports) return;
     for (const fs::path& file : evidence.files) fmt::print("further  ./lab analyze {}\n", course.shown(file));
 }
@@ -233,6 +235,8 @@ int run_starter(const Course& course, const Course::Chosen& chosen, Source sourc
 }
 
 int run_case(const RunOptions& options) {
+    if (options.python && options.name.find('/') != std::string::npos)
+        throw Error("--python is for a chapter's pair: ./lab run ch05 --python");
     const Course course = Course::find();
     const Course::Chosen chosen = choose_own(course, options.name + (options.python ? "/python" : ""));
     if (!options.html.empty() && !chosen.subject().needs().trace)

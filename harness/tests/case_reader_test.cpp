@@ -56,6 +56,30 @@ TEST_CASE("case: its programs need one GPU, or as many as it says") {
     fails(kCut, 3, "minutes = 15", "minutes = 15\ngpus = \"two\"", "'gpus' must be");
 }
 
+TEST_CASE("case: a folder python holds the pair in Python, and says which library it imports") {
+    const MadeCourse made;
+    for (const char* side : {"buggy", "fixed"})
+        made.write(fmt::format("ch01_made/python/{}.py", side), "print()\n");
+    const auto with_library = [&](const std::string& line) {
+        made.write("ch01_made/python/case.toml",
+                   "title = \"streams\"\n" + line +
+                       "[[finding]]\nid = \"kernels\"\nsays = \"kernels\"\nsql = \"SELECT COUNT(*) FROM "
+                       "kernels\"\nbuggy = \"== 1\"\nfixed = \"== 2\"\n");
+    };
+    with_library("library = \"cupy\"\n");
+    const Chapter chapter = made.read();
+    const Case& pair = *chapter.single("python");
+    CHECK(pair.kind == CaseKind::python);
+    REQUIRE(pair.programs.size() == 2);
+    CHECK(pair.programs[1].file == "ch01_made/python/fixed.py");
+    CHECK(pair.programs[1].library == "cupy");
+    CHECK_FALSE(chapter.pair.programs[1].is_python());
+    with_library("");
+    CHECK(has(fault_of([&] { return made.read(); }), "'library'"));
+    with_library("library = \"os; print\"\n");
+    CHECK(has(fault_of([&] { return made.read(); }), "is no name that Python can import"));
+}
+
 TEST_CASE("case: its findings, the program's own answer first and what is shown last") {
     const Case pair = MadeCourse().read().pair;
     REQUIRE(pair.findings.size() == 4);

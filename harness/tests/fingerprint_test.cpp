@@ -34,6 +34,13 @@ bool is_silent(const std::string& code, const std::string& seen = "") {
 
 }  // namespace
 
+TEST_CASE("fingerprint: of Python the lines that are code, as they are indented") {
+    const std::vector<std::string> code{"if x:\n", "    y = a // b  # behind code\n"};
+    CHECK(lines_of_python("# head\n\nif x:  \n\n    # why\n    y = a // b  # behind code\n") == code);
+    CHECK(lines_of_python("if x:\ny = a // b  # behind code\n") != code);
+    CHECK(silent_messages(lines_of_python("print(\"not printed\")\n"), "").empty());
+}
+
 TEST_CASE("fingerprint: comments and layout leave a program as it is") {
     CHECK(alike("int a = 1;", "int   a\t=\n1 ;"));
     CHECK(alike("int a = 1;  // one\n", "int /* the\nfirst */ a = 1;"));

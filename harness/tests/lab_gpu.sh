@@ -217,6 +217,70 @@ a_library() {
     rm "$exercise/nvcc.flags"
 }
 
+in_python() {
+    topic='a pair in Python'
+    on whole
+    local side python=$temporary/whole/python3
+    mkdir ch05_streams/python
+    for side in buggy fixed; do echo "# $side" >"ch05_streams/python/$side.py"; done
+    echo 'print()' >>ch05_streams/python/fixed.py
+    cat >ch05_streams/python/case.toml <<'END'
+title = "streams"
+library = "cupy"
+range = "normalise"
+sanitizers = ["memcheck"]
+[[finding]]
+id = "streams"
+says = "streams that carry kernels"
+sql = "SELECT COUNT(DISTINCT stream) FROM kernels"
+buggy = "== 4"
+fixed = "== 4"
+[[finding]]
+id = "memcheck"
+says = "reports"
+sql = "SELECT COUNT(*) FROM SANITIZER_REPORTS"
+buggy = "== 0"
+fixed = "== 0"
+END
+    printf '#!/bin/sh\n[ "$1" != -c ] || exit 1\n' >"$python"
+    chmod +x "$python"
+    expect 2 run ch05/1 --python
+    expect 77 run ch05 --python --live
+    says 'python3 cannot import cupy here'
+    expect 1 record ch05/python
+    says 'ch05_streams/python/fixed.py is not recorded: python3 cannot import cupy'
+    # The fake nsys hands out the run that the program names; here that is Python.
+    cat >"$python" <<END
+#!/bin/sh
+# run: $course/$recorded/fixed.sqlite
+if [ "\$1" = -c ]; then echo 3.12.3 14.2.0; else echo "ran \$1"; fi
+END
+    expect 0 run ch05 --python
+    says "-o build/live/ch05_streams/python/buggy.nsys-rep $python ch05_streams/python/buggy.py"
+    says " 86 $python ch05_streams/python/fixed.py"
+    prints 'live · NVIDIA H200, driver 580.159.04, Python 3.12.3, cupy 14.2.0'
+    expect 0 record ch05/python
+    prints 'recorded ch05_streams/python/evidence/h200/fixed.sqlite'
+    says "$python ./buggy.py"
+    expect 0 run ch05 --python --recorded
+    prints 'command  nsys profile --trace=cuda,nvtx'
+    prints ' -o buggy python3 ch05_streams/python/buggy.py'
+    prints 'recorded · NVIDIA H200, driver 580.159.04, Python 3.12.3, cupy 14.2.0'
+    expect 0 nsys ch05/python/fixed
+    says "$python ch05_streams/python/fixed.py"
+    expect 0 run ch05
+    prints_no 'memcheck'
+    echo '# a comment' >>ch05_streams/python/fixed.py
+    expect 0 record ch05/python --stale
+    prints 'nothing to record'
+    echo 'print(2)' >>ch05_streams/python/fixed.py
+    expect 0 record ch05/python --stale
+    prints '1 recorded, 0 failed'
+    try verify ch05
+    exits 0
+    prints_no 'python/fixed.py racecheck'
+}
+
 verify() {
     topic='verify'
     on whole
@@ -443,4 +507,4 @@ solution = "== 1"'
     expect 0 run ch05/1 --recorded
 }
 
-run_parts run_live runs_of_before record interrupted two_at_once draws two_gpus a_library verify tools counters recordings machine_code
+run_parts run_live runs_of_before record interrupted two_at_once draws two_gpus a_library in_python verify tools counters recordings machine_code

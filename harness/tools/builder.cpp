@@ -91,11 +91,13 @@ void check_syntax(const Program& program, const fs::path& source) {
                                        first_lines(outcome.err)));
 }
 
-/// The variables that a CUDA program needs, and no others.
-std::vector<std::string> clean_environment() {
-    std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"};
-    for (const char* name : {"LD_LIBRARY_PATH", "TMPDIR"})
-        if (const char* value = std::getenv(name); value && *value)
+/// The variables that a CUDA program needs, and no others. Python finds its libraries by two more.
+std::vector<std::string> clean_environment(const Program& program) {
+    std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"},
+        wanted{"LD_LIBRARY_PATH", "TMPDIR"};
+    if (program.is_python()) append(wanted, {"PYTHONPATH", "CUDA_PATH"});
+    for (const std::string& name : wanted)
+        if (const char* value = std::getenv(name.c_str()); value && *value)
             variables.push_back(fmt::format("{}={}", name, value));
     return variables;
 }
@@ -173,7 +175,7 @@ std::string built_fingerprint(const fs::path& binary) {
 Command with_program(Command tool, const Program& program, const fs::path& binary, bool for_publication,
                      const TemporaryFolder& scratch) {
     if (for_publication) {
-        tool.environment = clean_environment();
+        tool.environment = clean_environment(program);
         tool.folder = scratch.path();
         append(tool.words, words_to_run_copy(program, binary, scratch.path()));
     } else {
