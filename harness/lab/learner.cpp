@@ -28,8 +28,7 @@ void Exercise::copy_starter(const fs::path& to) const {
     bool is_command = false;  // or the rest of one
     for (std::string& line : lines) {
         is_command = line.starts_with("// build:") || line.starts_with("// look:") ||
-                     (of.programs[0].is_python() && line.starts_with("look:")) ||
-                     (is_command && line.starts_with("//      "));
+                     line.starts_with("# look:") || (is_command && line.starts_with("//      "));
         if (!is_command) continue;
         for (std::size_t at = 0; (at = line.find("starter", at)) != std::string::npos;)
             line.replace(at, 7, "answer");

@@ -1,10 +1,9 @@
-"""Trains a network that sorts photographs of grain into ten qualities. The photographs are made up.
-
-A batch is gathered into pinned memory, parameters that decay alike share a group of the optimizer, and the host waits
-for losses once an epoch.
-
-look:   python3 ch07_roofline/exercises/8_grain_sorter/solution.py --trace solution.json.gz
-"""
+# Trains a network that sorts photographs of grain into ten qualities. The photographs are made up.
+#
+# A batch is gathered into pinned memory, parameters that decay alike share a group of the optimizer, and the host waits
+# for losses once an epoch.
+#
+# look:   python3 ch07_roofline/exercises/8_grain_sorter/solution.py --trace solution.json.gz
 import argparse
 import copy
 import math
@@ -166,8 +165,8 @@ def is_right(log, model, losses, expected_model):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trace", metavar="FILE", help="profile four steps and write their trace: FILE.json.gz")
+    parser = argparse.ArgumentParser(description="Trains a network that sorts photographs of grain.")
+    parser.add_argument("--trace", metavar="FILE", help="profile four steps, and write them to FILE, *.json.gz")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         print("there is no GPU that PyTorch can use", file=sys.stderr)
