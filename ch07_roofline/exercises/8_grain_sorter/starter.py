@@ -148,14 +148,14 @@ def mean_scale(model):
 
 
 def is_right(log, model, losses, expected_model):
-    """Is the log that of these losses, within 2 %, and the model the expected one? Prints both."""
+    """Is the log that of these losses, within 3 %, and the model the expected one? Prints both."""
     scale, expected_scale = mean_scale(model), mean_scale(expected_model)
     right = len(log.epochs) == EPOCHS and abs(scale - expected_scale) < 0.002
     print(f"mean scale of batch normalisation: expected {expected_scale:.4f}, found {scale:.4f}")
     for epoch, (mean, worst, step) in enumerate(log.epochs):
         own = losses[epoch * BATCHES:][:BATCHES]
         right_ones = (sum(own) / BATCHES, max(own), own[step % BATCHES] if step // BATCHES == epoch else math.nan)
-        close = all(abs(f - e) <= 0.02 * e for f, e in zip((mean, worst, worst), right_ones))
+        close = all(abs(f - e) <= 0.03 * e for f, e in zip((mean, worst, worst), right_ones))
         right = right and close
         print(f"epoch {epoch + 1}: expected mean {right_ones[0]:.4f} and worst {right_ones[1]:.4f}, "
               f"found {mean:.4f} and {worst:.4f} in step {step}: {'right' if close else 'wrong'}")
