@@ -26,7 +26,7 @@ def divide(x, divisor):
 
 @nvtx.annotate("NumPy arrays")
 def with_numpy(x):
-    """Two calls, and no copy to be seen: the array goes up for each of them, and comes down after the second."""
+    """Two calls, and no copy to be seen: each of them copies the array by itself."""
     divide[BLOCKS, THREADS](x, numpy.float32(add(x)))
 
 
