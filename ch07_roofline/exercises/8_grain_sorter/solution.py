@@ -15,7 +15,8 @@ try:
     from torch import nn
     from torch.profiler import ProfilerActivity, profile, record_function, schedule
 except ImportError:
-    sys.exit(print("PyTorch is not here: pip install torch", file=sys.stderr) or 77)
+    print("PyTorch is not here: pip install torch", file=sys.stderr)
+    sys.exit(77)
 
 PIXELS, WIDTH, BLOCKS, QUALITIES = 1024, 512, 8, 10
 BATCH, BATCHES, EPOCHS = 1024, 8, 4  # photographs a step, steps an epoch
