@@ -108,6 +108,7 @@ struct Case {
     std::filesystem::path folder;
     std::string title;
     bool draft = false;                ///< some of it has not been recorded on a GPU yet
+    bool optional = false;             ///< no command says to do it next
     int gpus = 1;                      ///< that its programs need
     std::optional<std::string> range;  ///< the NVTX range that pictures show; the whole capture if none
     std::string range_where;           ///< "ch05_streams/case.toml:1"

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 
+#include "core/compressed_file.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -18,7 +20,7 @@ namespace lab {
 namespace {
 
 /// What lies beside the evidence of a run, for the GUIs.
-constexpr std::array kReports{".nsys-rep", ".ncu-rep", ".details.ncu-rep"};
+constexpr std::array kReports{".nsys-rep", ".ncu-rep", ".details.ncu-rep", kTraceExtension};
 
 using Open = std::function<std::optional<Evidence>(const Program&)>;
 
@@ -45,6 +47,12 @@ std::optional<CaseEvidence> gather(const Course& course, const Case& of, bool li
 /// ncu writes the program's folder into its report. A copy of the course here tells nothing of the machine.
 const char* const kNamelessFolder = "/course";
 
+/// The file's bytes; of a file that gzip packed, what it unpacks to.
+std::string text_of(const fs::path& file) {
+    CompressedFile text(file);
+    return {std::istreambuf_iterator<char>(&text), {}};
+}
+
 /// Puts the reports of a run beside its evidence, but for those that would weigh down the repository, or that
 /// name a folder of this machine.
 void keep_reports(const Course& course, const fs::path& report, const fs::path& evidence,
@@ -58,7 +66,7 @@ void keep_reports(const Course& course, const fs::path& report, const fs::path& 
         if (fs::file_size(made) >= kMostBytes)
             announce(fmt::format("# {} is not kept: it is too large", course.shown(kept)));
         else if (course.root() != kNamelessFolder &&
-                 read_file(made).find(course.root().string()) != std::string::npos)
+                 text_of(made).find(course.root().string()) != std::string::npos)
             announce(fmt::format(
                 "# {} is not kept: it names the folder of the course on this machine; record in a copy at {}",
                 course.shown(kept), kNamelessFolder));
@@ -193,8 +201,8 @@ fs::path record_evidence(const Course& course, const Case& of, const Program& pr
     write_evidence(
         record_program(course, program, build_program(course, program, announce), report, true, announce),
         evidence);
-    if (of.kind == CaseKind::pair && program.recording.name.empty())
-        keep_reports(course, report, evidence, announce);
+    const bool is_shown = of.kind == CaseKind::pair || (program.profiles_itself && program.base.empty());
+    if (is_shown && program.recording.name.empty()) keep_reports(course, report, evidence, announce);
     return evidence;
 }
 

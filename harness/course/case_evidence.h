@@ -63,7 +63,8 @@ struct CaseEvidence {
                                          const Announce& announce);
 
 /// Builds and records a program of this case for everybody, in this one recording: its evidence replaces the
-/// course's own of this GPU once it is whole, and the path is returned. A pair's reports are put beside it.
+/// course's own of this GPU once it is whole, and the path is returned. A pair's reports are put beside it,
+/// and the traces that starter and solution write themselves.
 [[nodiscard]] std::filesystem::path record_evidence(const Course& course, const Case& of,
                                                     const Program& program, const Announce& announce);
 

@@ -35,12 +35,24 @@ std::vector<std::string> read_sanitizers(TomlReader& toml, const std::string& ke
     return tools;
 }
 
-/// The library of Python that the programs import.
-std::string read_library(TomlReader& toml) {
+/// The library of Python that the programs import; "" if they are CUDA C++.
+std::string read_library(TomlReader& toml, CaseKind kind) {
+    if (kind == CaseKind::exercise && !toml.has("library")) return "";
     const std::string name = toml.text("library");
     if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
         toml.fail(fmt::format("'{}' is no name that Python can import", name), "library");
     return name;
+}
+
+/// Do the programs record themselves? Else nsys does.
+bool read_profiler(TomlReader& toml, const Program& program) {
+    if (!toml.has("profiler")) return false;
+    if (toml.text("profiler") != kTorchProfiler || program.library != "torch" || !program.further.empty())
+        toml.fail(fmt::format("'profiler' may be '{}', where the library is torch, and there is no further "
+                              "recording",
+                              kTorchProfiler),
+                  "profiler");
+    return true;
 }
 
 /// What all programs of a case have in common.
@@ -215,7 +227,8 @@ void record_for(const std::vector<std::string>& ids, const Case& of, Program& pr
         return std::any_of(ids.begin(), ids.end(),
                            [&](const std::string& id) { return needs(*of.finding(id)); });
     };
-    program.traced = program.traced && any([](const Finding& f) { return f.query.needs.nsys; });
+    program.traced =
+        program.traced && any([](const Finding& f) { return f.query.needs.nsys || f.query.needs.trace; });
     std::erase_if(program.further, [&](const Recording& recording) {
         return !any([&](const Finding& f) { return f.recording == recording.name; });
     });
@@ -250,9 +263,12 @@ Answer read_answer(const fs::path& file, const std::vector<std::string>& lines, 
                 is_right ? "the patch of a right answer begins with 'why: SENTENCE'"
                          : "a patch begins with 'fails: FINDING, FINDING' and 'why: SENTENCE'");
     const std::string base = at < lines.size() ? trim(lines[at].substr(4, lines[at].find('\t') - 4)) : "";
-    if (base != "starter.cu" && base != "solution.cu")
+    if (std::none_of(of.programs.begin(), of.programs.end(),
+                     [&](const Program& p) { return p.file.filename() == base; }))
         fail_at(file, at + 1,
-                "a patch changes starter.cu or solution.cu, so it begins with '--- starter.cu'");
+                fmt::format("a patch changes {0} or {1}, so it begins with '--- {0}'",
+                            of.programs[kFaulty].file.filename().string(),
+                            of.programs[kRight].file.filename().string()));
     answer.program = of.programs[is_right ? kRight : kFaulty];
     answer.program.name = file.stem().string();
     answer.program.file = file;
@@ -443,6 +459,7 @@ Query read_query(TomlReader& toml, const Case& of, const std::string& recording)
     if (query.range && query.range->empty()) query.range.reset();  // the whole capture
     query.needs.trace |= query.range.has_value();
     query.needs.nsys |= query.needs.trace;
+    if (of.programs[0].profiles_itself) query.needs.nsys = false;
     if (query.needs.reports) {
         // A program that memcheck faults breaks off under racecheck, which then says nothing.
         for (const std::string& tool : of.programs[0].sanitizers)
@@ -573,13 +590,16 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.id = result.kind == CaseKind::pair ? chapter : chapter + "/" + result.name;
     if (result.kind != CaseKind::pair) result.title = toml.text("title");
     result.draft = toml.flag_or("draft", false);
+    result.optional = toml.flag_or("optional", false);
     if (toml.has("gpus")) result.gpus = static_cast<int>(toml.integer("gpus"));
     if (result.gpus < 1 || result.gpus > 8) toml.fail("'gpus' is how many the programs need: 1 to 8", "gpus");
     result.range = toml.text_if("range");
     result.range_where = toml.where("range");
     result.with = toml.text_or("with", "");
     Program facts = read_program_facts(toml);
-    if (result.kind == CaseKind::python) facts.library = read_library(toml);
+    if (result.kind == CaseKind::python || result.kind == CaseKind::exercise)
+        facts.library = read_library(toml, result.kind);
+    facts.profiles_itself = read_profiler(toml, facts);
     add_programs(result, facts, root);
     if (result.kind == CaseKind::exercise) read_exercise_facts(toml, result);
     result.first_reports = read_sanitizers(toml, sides_of(result.kind)[kFaulty] + "_reports");

@@ -33,7 +33,7 @@ Evidence Evidence::open(const fs::path& path) {
     if (database.has_table("PROVENANCE"))
         for (Statement row = database.prepare("SELECT key, value FROM main.PROVENANCE"); row.next();)
             evidence.provenance_[row.text(0)] = row.text(1);
-    if (evidence.provenance_.empty() || evidence.was_run("nsys"))
+    if (evidence.provenance_.empty() || evidence.was_run("nsys") || evidence.was_run(kTorchProfiler))
         evidence.capture_ = std::make_unique<Capture>(database);
 
     create_output_views(database);

@@ -17,6 +17,10 @@ namespace lab {
 /// The tools of compute-sanitizer, as its --tool takes them.
 inline constexpr std::array kSanitizerTools{"memcheck", "racecheck", "initcheck", "synccheck"};
 
+/// What TOOLS_RUN calls the profiler inside of a program that imports PyTorch. It makes a trace in place of
+/// nsys's.
+inline constexpr const char* kTorchProfiler = "torch.profiler";
+
 /// Where evidence is from: gpu, compute_capability, driver, cuda, nsys, ncu, compute-sanitizer (versions),
 /// date (UTC), command, program, recording, code_arch, fingerprint, silent (see tools/fingerprint.h).
 using Provenance = std::map<std::string, std::string>;
@@ -34,7 +38,7 @@ class Evidence {
     /// The views are ready afterwards if there is a trace. An export of somebody's own has no provenance.
     [[nodiscard]] static Evidence open(const std::filesystem::path& path);
 
-    /// The file, where it is from, and whether nsys made a trace of the run.
+    /// The file, where it is from, and whether there is a trace of the run.
     [[nodiscard]] const Database& database() const { return *database_; }
     [[nodiscard]] const Provenance& provenance() const { return provenance_; }
     [[nodiscard]] bool has_trace() const { return capture_ != nullptr; }

@@ -388,6 +388,7 @@ void shorten_kernel_names(Trace& trace) {
     };
     for (const Kernel& kernel : trace.kernels) mark(is_kernel, kernel.name);
     for (const ApiCall& call : trace.api_calls) mark(is_other, call.name);
+    for (const Operator& each : trace.operators) mark(is_other, each.name);
     for (const OsCall& call : trace.os_calls) mark(is_other, call.name);
     for (const CpuSample& sample : trace.cpu_samples)
         mark(is_other, sample.function), mark(is_other, sample.module);

@@ -147,7 +147,8 @@ class Reader {
     using string_t = std::string;
     using binary_t = nlohmann::json::binary_t;
 
-    Reader(const std::filesystem::path& path, const CompressedFile& file) : path_(path), file_(file) {
+    Reader(const std::filesystem::path& path, const CompressedFile& file, bool with_operators)
+        : path_(path), file_(file), with_operators_(with_operators) {
         trace_.format = SourceFormat::kineto;
         trace_.knows_results = false;
     }
@@ -221,6 +222,7 @@ class Reader {
 
     void add_event();
     void add_call(int64_t start_ns, int64_t end_ns);
+    void add_operator(int64_t start_ns, int64_t end_ns, bool is_of_autograd);
     void add_work(Kind kind, int64_t start_ns, int64_t end_ns);
     int64_t name_index(const std::string& name);
     int64_t size_index(const LaunchSize& size);
@@ -232,6 +234,7 @@ class Reader {
 
     const std::filesystem::path& path_;
     const CompressedFile& file_;
+    const bool with_operators_;
     Trace trace_;
     Event event_;
     Gpu gpu_;
@@ -347,7 +350,8 @@ void Reader::add_event() {
     if (event_.phase != "X") return;
     const Kind kind = kind_of(event_.category);
     if (kind == Kind::other) return;
-    if (kind == Kind::operation && !event_.name.starts_with("autograd::engine::evaluate_function")) return;
+    const bool is_of_autograd = event_.name.starts_with("autograd::engine::evaluate_function");
+    if (kind == Kind::operation && !is_of_autograd && !with_operators_) return;
     if (!event_.start_ns || !event_.duration_ns)
         throw Error(fmt::format("{} is damaged: its event '{}' of category {} has no {}. {}", path_.string(),
                                 shorten(printable(event_.name), 60), event_.category,
@@ -359,7 +363,7 @@ void Reader::add_event() {
     if (kind == Kind::call)
         add_call(start_ns, end_ns);
     else if (kind == Kind::operation)
-        autograd_.push_back({start_ns, event_.thread.value_or(0)});
+        add_operator(start_ns, end_ns, is_of_autograd);
     else if (kind == Kind::annotation)
         trace_.ranges.push_back({start_ns, end_ns, 0, event_.thread.value_or(0), event_.crosses_threads,
                                  clipped(event_.name, kLongestName), clipped(event_.domain, kLongestName)});
@@ -375,6 +379,14 @@ void Reader::add_call(int64_t start_ns, int64_t end_ns) {
                                 event_.thread.value_or(0), name_index(clipped(event_.name, kLongestName)),
                                 event_.result.value_or(0)});
     if (event_.result) trace_.knows_results = true;
+}
+
+void Reader::add_operator(int64_t start_ns, int64_t end_ns, bool is_of_autograd) {
+    const int64_t thread = event_.thread.value_or(0);
+    if (is_of_autograd) autograd_.push_back({start_ns, thread});
+    if (with_operators_)
+        trace_.operators.push_back(
+            {start_ns, end_ns, thread, name_index(clipped(event_.name, kLongestName))});
 }
 
 void Reader::add_work(Kind kind, int64_t start_ns, int64_t end_ns) {
@@ -461,12 +473,16 @@ Trace Reader::finish() {
                         "cannot be told. Give the trace of one process.",
                         path_.string(), processes_.size()));
     const int64_t process = processes_.empty() ? 0 : *processes_.begin();
-    for_all_records([&](auto& record) {
-        record.process = process;
+    const auto add_epoch = [&](auto& record) {
         if (__builtin_add_overflow(record.start_ns, epoch_ns_, &record.start_ns) ||
             __builtin_add_overflow(record.end_ns, epoch_ns_, &record.end_ns))
             record.start_ns = record.end_ns = INT64_MAX;  // refused below
+    };
+    for_all_records([&](auto& record) {
+        record.process = process;
+        add_epoch(record);
     });
+    for (Operator& each : trace_.operators) add_epoch(each);
     for (AutogradWork& work : autograd_)
         if (__builtin_add_overflow(work.start_ns, epoch_ns_, &work.start_ns)) work.start_ns = INT64_MAX;
     check_and_sort(trace_, path_, kExportAgain);
@@ -528,10 +544,10 @@ bool is_kineto_trace(const std::filesystem::path& path) {
     }
 }
 
-Trace read_kineto_trace(const std::filesystem::path& path) {
+Trace read_kineto_trace(const std::filesystem::path& path, bool with_operators) {
     CompressedFile file(path);
     std::istream text(&file);
-    Reader reader(path, file);
+    Reader reader(path, file, with_operators);
     nlohmann::json::sax_parse(text, &reader);
     return reader.finish();
 }

@@ -123,7 +123,7 @@ Needs needs_of_sql(const std::string& sql) {
                                     "graph_launches", "gpu_metrics", "os_calls", "cpu_samples", "marks"});
         needs.trace |= needs.narrows || !needs.recorded.empty() || name.starts_with("cupti_") ||
                        name.starts_with("target_info_") || name.starts_with("all_") ||
-                       is_one_of({"ranges", "nvtx_events"});
+                       is_one_of({"ranges", "nvtx_events", "operators", "torch_operators"});
         needs.nsys |= needs.trace || name == "nsys_run";
         needs.counters |= name == "ncu_metrics";
         needs.details |= is_one_of({"ncu_launches", "ncu_sections", "ncu_rules", "ncu_source", "ncu_sass"});

@@ -46,6 +46,7 @@ const std::vector<ExportTable>& export_tables() {
         {"SCHED_EVENTS", "start cpu isSchedIn globalTid", "threadState", "1", false},
         {"COMPOSITE_EVENTS", "id start globalTid", "cpu cpuCycles", "1", false},
         {"SAMPLING_CALLCHAINS", "id symbol module stackDepth", "unresolved", "stackDepth < 16", false},
+        {"TORCH_OPERATORS", "start end globalTid nameId", "", "1", false},  // of torch.profiler, by lab
         {"TARGET_INFO_CUDA_STREAM", "streamId flag", "hwId vmId processId contextId priority"},
         {"TARGET_INFO_GPU", "id name",
          "chipName totalMemory memoryBandwidth clockRate smCount l2CacheSize computeMajor computeMinor"},
@@ -215,6 +216,11 @@ FROM named_nvtx WHERE type IN ('NvtxPushPopRange', 'NvtxStartEndRange') AND end 
 CREATE TEMP TABLE thread_names (thread PRIMARY KEY, name TEXT);
 INSERT OR IGNORE INTO thread_names
 SELECT globalTid, (SELECT value FROM StringIds s WHERE s.id = t.nameId) FROM ThreadNames t;
+
+CREATE TEMP VIEW operators AS
+SELECT start, end, end - start AS duration, globalTid & ~0xFFFFFF AS process, globalTid AS thread,
+       (SELECT value FROM StringIds s WHERE s.id = t.nameId) AS name
+FROM TORCH_OPERATORS t;
 
 CREATE TEMP VIEW all_os_calls AS
 SELECT start, end, end - start AS duration, globalTid & ~0xFFFFFF AS process, globalTid AS thread,

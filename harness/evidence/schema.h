@@ -35,6 +35,9 @@
 //   gpu_metrics     time device name unit value
 //                   (samples of the GPU's counters: "SMs Active" in "%", the mean up to the next sample)
 //
+//   operators       start end duration process thread name
+//                   (of PyTorch, such as aten::item, where torch.profiler recorded the program)
+//
 //   os_calls        start end duration process thread thread_name name result nesting
 //                   (calls of the OS runtime libraries; nesting is above 0 for one made by another)
 //

@@ -102,9 +102,11 @@ void read_api_calls(const Database& database, Trace& trace) {
     Names names(trace.names, database, "SELECT name FROM call_names WHERE id = ?1");
     Statement row = database.prepare(
         "SELECT start, end, correlation, process, thread, name_id, result FROM all_api_calls");
-    while (row.next())
+    while (row.next()) {
+        if (row.is_null(6)) trace.knows_results = false;  // torch.profiler recorded it
         trace.api_calls.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
                                    row.integer(4), names.index_of(row.integer(5)), row.integer(6)});
+    }
 }
 
 void read_ranges(const Database& database, Trace& trace) {

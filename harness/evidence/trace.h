@@ -74,6 +74,14 @@ struct Range {
     int64_t id = 0;  ///< of the view `ranges`
 };
 
+/// One operator of PyTorch on a host thread, such as aten::item. An operator that another one called stands
+/// within that one.
+struct Operator {
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t thread = 0;
+    int64_t name = 0;  ///< index into Trace::names
+};
+
 /// One call of the OS runtime libraries on a host thread.
 struct OsCall {
     int64_t start_ns = 0, end_ns = 0;
@@ -126,6 +134,7 @@ struct Trace {
     std::unordered_map<int64_t, std::string> full_names;  ///< of kernels, by their index into `names`
     std::vector<LaunchSize> launch_sizes;                 ///< each once, and each possible
     std::vector<Gpu> gpus;
+    std::vector<Operator> operators;         ///< by start, if the reader was asked for them
     std::vector<OsCall> os_calls;            ///< by start, without those that another one made
     std::vector<CpuSample> cpu_samples;      ///< by time
     std::vector<ThreadState> thread_states;  ///< by start

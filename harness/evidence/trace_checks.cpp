@@ -62,6 +62,7 @@ void check_and_sort(Trace& trace, const std::filesystem::path& file, const std::
     check_and_sort(trace.copies, damaged, "copy");
     check_and_sort(trace.api_calls, damaged, "CUDA call");
     check_and_sort(trace.ranges, damaged, "range");
+    check_and_sort(trace.operators, damaged, "operator");
     check_and_sort(trace.os_calls, damaged, "call of the OS");
     check_and_sort(trace.thread_states, damaged, "context switch");
     check_bytes(trace.copies, damaged);

@@ -177,7 +177,7 @@ int check_answer(const Exercise& exercise) {
         print_not_run(exercise, "not compiled", missing);
         return not_run_here(exercise);
     };
-    if (!nvcc()) return cannot_be_compiled("nvcc, the CUDA compiler, is not here");
+    if (!program.is_python() && !nvcc()) return cannot_be_compiled("nvcc, the CUDA compiler, is not here");
     const std::string missing = missing_for_programs(of);
     if (!missing_libraries(program.flags).empty()) return cannot_be_compiled(missing);
     try {
@@ -201,7 +201,9 @@ int check_answer(const Exercise& exercise) {
                    paragraph(bold(exercise.answer) + "  " + source_label(live.provenance(), true)));
         print_last_lines(of, live);
         fmt::print("{}", grade_text(of, grade));
-        const fs::path report = live_evidence_path(exercise.course, program).replace_extension(".nsys-rep");
+        const fs::path report =
+            live_evidence_path(exercise.course, program)
+                .replace_extension(program.profiles_itself ? kTraceExtension : ".nsys-rep");
         if (fs::exists(report)) fmt::print("report   {}\n", exercise.course.shown(report));
         return finish(exercise, grade.verdict, failed_in(grade));
     } catch (const ProgramError& problem) {
@@ -247,7 +249,8 @@ void add_check(Session& session) {
     const auto name = std::make_shared<std::string>();
     Subcommand check(
         session, "check", "grade your answer by what the tools see",
-        "Builds work/CHAPTER/N_EXERCISE/answer.cu, records it under the tools that its findings need, and "
+        "Builds work/CHAPTER/N_EXERCISE/answer.cu (or .py), records it under the tools that its findings "
+        "need, and "
         "shows each command line. A finding that does not hold comes with one hint. Without a GPU the answer "
         "is only compiled, and its machine code looked at where a finding asks for it, which is no pass "
         "(exit code 77).\n"

@@ -320,7 +320,7 @@ std::string ncu_page(const Page& page, const std::string& argument, Outputs&) {
 
 /// "buggy.cu fixed.cu": what changes, but for the comments at the head, which tell the files apart in words.
 std::string difference(const Page& page, const std::string& argument, Outputs&) {
-    std::vector<std::string> words{"diff", "-U2", "-I", "^//"};
+    std::vector<std::string> words{"diff", "-U2", "-I", "^//", "-I", "^# "};
     const std::vector<std::string> files = split(argument, ' ');
     for (const std::string& file : files) append(words, {"--label", file});
     append(words, files);

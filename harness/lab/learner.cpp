@@ -16,7 +16,10 @@
 namespace lab {
 
 bool Exercise::is_still_the_starter() const {
-    const auto code = [](const fs::path& file) { return tokens_of(read_file(file)); };
+    const auto code = [&](const fs::path& file) {
+        const std::string text = read_file(file);
+        return of.programs[0].is_python() ? lines_of_python(text) : tokens_of(text);
+    };
     return code(answer_path) == code(course.root() / of.programs[0].file);
 }
 
@@ -25,7 +28,7 @@ void Exercise::copy_starter(const fs::path& to) const {
     bool is_command = false;  // or the rest of one
     for (std::string& line : lines) {
         is_command = line.starts_with("// build:") || line.starts_with("// look:") ||
-                     (is_command && line.starts_with("//      "));
+                     line.starts_with("# look:") || (is_command && line.starts_with("//      "));
         if (!is_command) continue;
         for (std::size_t at = 0; (at = line.find("starter", at)) != std::string::npos;)
             line.replace(at, 7, "answer");
@@ -86,14 +89,15 @@ Exercise choose_exercise(const std::string& name) {
     }
     const Case& of = *chosen.part;
     // As deep as the exercise's own folder, so that the build line in the file's head works there too.
-    const fs::path answer = course.root() / "work" / *of.folder.begin() / of.folder.filename() / "answer.cu";
+    fs::path answer = course.root() / "work" / *of.folder.begin() / of.folder.filename() / "answer";
+    answer += of.programs[0].file.extension();
     const std::string short_name = chapter + "/" + of.argument();
     return {course, std::move(chosen), of, short_name, course.shown(answer), answer, progress_of(course)};
 }
 
 std::string next_exercise(const Chapter& chapter, const Case& exercise) {
     const auto next = std::find_if(chapter.exercises.begin(), chapter.exercises.end(),
-                                   [&](const Case& e) { return e.number > exercise.number; });
+                                   [&](const Case& e) { return e.number > exercise.number && !e.optional; });
     if (next == chapter.exercises.end()) return "./lab quiz " + chapter.short_id;
     return fmt::format("./lab start {}/{}", chapter.short_id, next->name);
 }
@@ -139,6 +143,7 @@ std::string next_in_chapter(const Chapter& chapter, const Progress& progress) {
         const Case& own = begun_draw(progress, e);
         const Done done = progress.exercise(own.subjects());
         // Of draws that are not begun, the learner's name says which: `start` does without a number.
+        if (done.line == 0 && e.optional) continue;
         if (done.line == 0) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
         if (!done.passed && !done.ungraded) return next_step(progress, chapter, own);
     }

@@ -34,10 +34,11 @@ std::string state_of_own(const Progress& progress, const Case& exercise) {
     return state_of(progress.exercise(begun_draw(progress, exercise).subjects()));
 }
 
-/// "not started", and what most machines lack behind it: "not started, 2 GPUs".
+/// "not started", and behind it what most machines lack, or that it may be left out: "not started, 2 GPUs".
 std::string state_and_needs(const Progress& progress, const Case& exercise) {
-    const std::string state = state_of_own(progress, exercise);
-    return exercise.gpus == 1 ? state : fmt::format("{}, {} GPUs", state, exercise.gpus);
+    std::string state = state_of_own(progress, exercise);
+    if (exercise.gpus > 1) state += fmt::format(", {} GPUs", exercise.gpus);
+    return state + (exercise.optional ? ", optional" : "");
 }
 
 nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress) {
@@ -54,6 +55,7 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress)
                                      {"kind", to_string(e.exercise_kind)},
                                      {"minutes", e.minutes},
                                      {"gpus", e.gpus},
+                                     {"optional", e.optional},
                                      {"state", state_of_own(progress, e)}});
     return json;
 }

@@ -113,7 +113,9 @@ void print_timelines(const Course& course, const Case& of, const CaseEvidence& e
 void print_places(const Course& course, const Needs& needs, const CaseEvidence& evidence) {
     for (const fs::path& report : evidence.reports)
         fmt::print("report   {}  ({} opens it)\n", course.shown(report),
-                   report.extension() == ".ncu-rep" ? "ncu-ui" : "nsys-ui");
+                   report.extension() == ".ncu-rep"             ? "ncu-ui"
+                   : report.string().ends_with(kTraceExtension) ? "ui.perfetto.dev"
+                                                                : "nsys-ui");
     if (!needs.counters && !needs.reports) return;
     for (const fs::path& file : evidence.files) fmt::print("further  ./lab analyze {}\n", course.shown(file));
 }

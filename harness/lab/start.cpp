@@ -93,7 +93,7 @@ void add_start(Session& session) {
     const auto begun = std::make_shared<Begun>();
     Subcommand command(
         session, "start", "begin an exercise: a copy of its starter to edit",
-        "The copy is work/CHAPTER/N_EXERCISE/answer.cu. If you have started already, it stays as it "
+        "The copy is work/CHAPTER/N_EXERCISE/answer.cu (or .py). If you have started already, it stays as it "
         "is. In an exercise of kind unknown, your name in git draws the fault.\n"
         "Example: ./lab start ch05/vector_add_pipeline",
         [begun] { return start(begun->exercise, begun->draw); });

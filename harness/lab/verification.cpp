@@ -138,7 +138,7 @@ std::vector<SanitizerRun> sanitizer_runs(const Chapter& chapter) {
               "", Verdict::not_run, "it has not been run under compute-sanitizer since it changed"}});
     };
     for (const Case* of : chapter.cases()) {
-        if (of->kind == CaseKind::python)
+        if (of->programs[0].is_python())
             continue;  // frameworks keep memory to the end, which is reported as leaks
         for (const char* tool : kSanitizerTools) {
             const auto& reports = of->first_reports;

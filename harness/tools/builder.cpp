@@ -80,6 +80,17 @@ bool has_library(const fs::path& source) {
     return read_file(source).find("BUILD_LIBRARY") != std::string::npos;
 }
 
+/// Python would say so only when it runs, and that takes a GPU.
+void check_syntax(const Program& program, const fs::path& source) {
+    if (!python()) return;
+    const Outcome outcome = run(
+        {.words = {python()->string(), "-c",
+                   "import sys; compile(open(sys.argv[1]).read(), sys.argv[1], 'exec')", source.string()}});
+    if (outcome.exit_code != 0)
+        throw ProgramError(fmt::format("{} is no program. Python says:\n{}", program.file.string(),
+                                       first_lines(outcome.err)));
+}
+
 /// The variables that a CUDA program needs, and no others. Python finds its libraries by two more.
 std::vector<std::string> clean_environment(const Program& program) {
     std::vector<std::string> variables{"PATH=/usr/bin:/bin", "HOME=/tmp"},
@@ -98,7 +109,10 @@ fs::path library_of(const fs::path& binary) {
 }
 
 fs::path build_program(const Workspace& workspace, const Program& program, const Announce& announce) {
-    if (program.is_python()) return workspace.source_of(program);
+    if (program.is_python()) {
+        check_syntax(program, workspace.source_of(program));
+        return workspace.source_of(program);
+    }
     if (!nvcc())
         throw Error(
             fmt::format("{} cannot be built: nvcc is not here. Install the CUDA Toolkit (docs/setup.md); the "

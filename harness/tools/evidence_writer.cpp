@@ -4,8 +4,10 @@
 
 #include "core/files.h"
 #include "core/text.h"
+#include "evidence/kineto_trace.h"
 #include "evidence/schema.h"
 #include "tools/evidence_writer.h"
+#include "tools/kineto_tables.h"
 
 namespace lab {
 
@@ -197,6 +199,7 @@ void write_own_tables(const Database& database, const RunRecord& run) {
         insert(database, "NSYS_RUN", run.nsys->options, int64_t{is_there},
                count_of(database, "CUPTI_ACTIVITY_KIND_KERNEL"), run.nsys->said);
     }
+    if (run.kineto) add_tool(kTorchProfiler);
     if (!run.ncu.empty()) add_tool("ncu");
     for (const NcuMetric& m : run.ncu)
         insert(database, "NCU_METRICS", m.launch, m.kernel, m.metric, m.unit, m.number());
@@ -236,6 +239,7 @@ void write_evidence(const RunRecord& run, const fs::path& path) {
         const Database database = Database::create(part);
         database.execute("PRAGMA page_size = 1024; PRAGMA journal_mode = MEMORY;");
         if (run.nsys && run.nsys->exported) copy_export(database, *run.nsys->exported, run.gpu_metrics);
+        if (run.kineto) write_kineto_tables(database, read_kineto_trace(*run.kineto, true));
         write_own_tables(database, run);
         database.execute("VACUUM");
     }

@@ -29,8 +29,9 @@ struct RunRecord {
     struct ToolOutput {
         std::string tool, command, text;
     };
-    std::optional<NsysRun> nsys;           ///< nothing if nsys is not installed
-    std::vector<std::string> gpu_metrics;  ///< samples of metrics whose names begin so are kept
+    std::optional<NsysRun> nsys;                  ///< nothing if nsys is not installed
+    std::optional<std::filesystem::path> kineto;  ///< the trace of a program that torch.profiler recorded
+    std::vector<std::string> gpu_metrics;         ///< samples of metrics whose names begin so are kept
     std::vector<NcuMetric> ncu;
     std::vector<ProfiledLaunch> launches;  ///< ncu's pages of them
     /// By tool; a tool that ran clean has no reports.

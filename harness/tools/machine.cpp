@@ -1,6 +1,7 @@
 #include "tools/machine.h"
 
 #include <glob.h>
+#include <string.h>  // strverscmp
 
 #include <algorithm>
 #include <vector>

@@ -34,12 +34,13 @@ struct Program {
     std::vector<std::string> ncu_options;      ///< for ncu, beside them: which kernels, which sections
     std::vector<std::string> ncu_details;  ///< for ncu: whose sections and source lines are recorded; or none
     std::vector<std::string>
-        outputs;          ///< shown on pages: "nsys stats OPTIONS", "nsys analyze …", "memcheck" …
-    bool traced = true;   ///< nsys records it
-    bool code = false;    ///< findings ask for its machine code
-    bool dump = false;    ///< findings ask for the GPU core dump that it leaves
-    int draw = 0;         ///< of an exercise whose fault is drawn, from 1; 0 for every other program
-    Recording recording;  ///< how this one is recorded
+        outputs;         ///< shown on pages: "nsys stats OPTIONS", "nsys analyze …", "memcheck" …
+    bool traced = true;  ///< nsys records it, or it does so itself
+    bool profiles_itself = false;  ///< torch.profiler in it writes its trace to the file behind --trace
+    bool code = false;             ///< findings ask for its machine code
+    bool dump = false;             ///< findings ask for the GPU core dump that it leaves
+    int draw = 0;                  ///< of an exercise whose fault is drawn, from 1; 0 for every other program
+    Recording recording;           ///< how this one is recorded
     std::vector<Recording> further;  ///< more recordings of the same binary
 
     [[nodiscard]] bool is_python() const { return !library.empty(); }

@@ -17,10 +17,10 @@ namespace {
 
 std::optional<PythonVersions> ask(const std::string& library) {
     if (!python()) return std::nullopt;
-    constexpr std::chrono::seconds kLimit{120};  // the first import reads gigabytes from a cold disk
+    constexpr std::chrono::seconds kImportLimit{120};  // the first import reads gigabytes from a cold disk
     const std::string code = fmt::format(
         "import platform, {} as library; print(platform.python_version(), library.__version__)", library);
-    const Outcome outcome = run({.words = {python()->string(), "-c", code}, .limit = kLimit});
+    const Outcome outcome = run({.words = {python()->string(), "-c", code}, .limit = kImportLimit});
     const std::vector<std::string> words = split(trim(outcome.out), ' ');
     if (outcome.exit_code != 0 || words.size() != 2) return std::nullopt;
     return PythonVersions{words[0], library + " " + words[1]};

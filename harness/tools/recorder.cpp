@@ -12,6 +12,7 @@
 #include "core/parallel.h"
 #include "core/process.h"
 #include "core/text.h"
+#include "evidence/kineto_trace.h"
 #include "tools/machine.h"
 #include "tools/ncu_runner.h"
 #include "tools/python.h"
@@ -152,6 +153,23 @@ void run_nsys(const Program& program, const fs::path& binary, const fs::path& re
         }
         record.nsys->exported = to;
     });
+}
+
+/// Runs the program once more, with torch.profiler on. Its answer was judged without.
+void run_torch_profiler(const Program& program, const fs::path& binary, const fs::path& trace,
+                        bool for_publication, const Announce& announce, RunRecord& record) {
+    fs::create_directories(trace.parent_path());
+    const TemporaryFolder scratch;
+    Command command =
+        with_program({.words = {}, .limit = kToolLimit}, program, binary, for_publication, scratch);
+    append(command.words, {"--trace", fs::absolute(trace).string()});
+    const Outcome outcome = on_gpu([&] { return announced(command, announce); });
+    if (!fs::exists(trace))
+        throw Error(fmt::format("{} wrote no trace ({}). It said:\n{}", program.file.string(),
+                                describe(outcome, command), last_lines(outcome.out + outcome.err, 12)),
+                    kFindingFailed);
+    tool_step(kTorchProfiler, program, [&] { (void)read_kineto_trace(trace); });
+    record.kineto = trace;
 }
 
 /// The GPU that ran the kernels, if the report names several. It need not be the driver's first.
@@ -402,7 +420,11 @@ RunRecord record_program(const Workspace& workspace, const Program& program, con
     record.gpu_metrics = program.recording.gpu_metrics;
     const bool further = !program.recording.name.empty();  // the plain recording has seen the rest
     if (!further || !program.recording.arguments.empty()) run_alone(program, binary, announce, record);
-    if (nsys() && program.traced) run_nsys(program, binary, report, for_publication, announce, record);
+    if (program.traced && program.profiles_itself)
+        run_torch_profiler(program, binary, fs::path(report).replace_extension(kTraceExtension),
+                           for_publication, announce, record);
+    else if (nsys() && program.traced)
+        run_nsys(program, binary, report, for_publication, announce, record);
     if (!further && ncu() && !program.ncu_metrics.empty())
         tool_step("ncu", program, [&] {
             const fs::path beside = fs::path(report).replace_extension(".ncu-rep");

@@ -10,11 +10,15 @@
 
 namespace lab {
 
-/// Runs a built program by itself, then under nsys, and under ncu, compute-sanitizer and cuda-gdb where its
-/// findings need them. A tool that is not installed is left out, and the evidence then has nothing of it. An
-/// Error says which step failed and how. A further recording runs nsys alone, or the program with other
-/// arguments. `report` is where the .nsys-rep goes. `for_publication` the user's environment is kept out of
-/// it, and a tool that may not see all it is asked for is an Error.
+/// What the trace of a program that profiles itself is called, behind its name.
+inline constexpr const char* kTraceExtension = ".json.gz";
+
+/// Runs a built program by itself, then under nsys or with its own profiler on, and under ncu,
+/// compute-sanitizer and cuda-gdb where its findings need them. A tool that is not installed is left out, and
+/// the evidence then has nothing of it. An Error says which step failed and how. A further recording runs
+/// nsys alone, or the program with other arguments. `report` is where the .nsys-rep goes, and the trace
+/// beside it. `for_publication` the user's environment is kept out of it, and a tool that may not see all it
+/// is asked for is an Error.
 [[nodiscard]] RunRecord record_program(const Workspace& workspace, const Program& program,
                                        const std::filesystem::path& binary,
                                        const std::filesystem::path& report, bool for_publication,

@@ -82,7 +82,7 @@ fs::path Workspace::source_of(const Program& program) const {
     if (program.base.empty()) return root_ / program.file;
     const fs::path patch = root_ / program.file, base = root_ / program.base;
     fs::path made = build_folder() / "wrong" / program.file;
-    made.replace_extension(".cu");
+    made.replace_extension(base.extension());
     std::error_code missing;
     const auto time_of = [&](const fs::path& file) { return fs::last_write_time(file, missing); };
     if (!fs::exists(made) || time_of(made) <= time_of(patch) || time_of(made) <= time_of(base))
