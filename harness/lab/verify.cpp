@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "core/parallel.h"
@@ -91,18 +91,12 @@ Evidence record_for_all(const Course& course, const Case& of, const Program& pro
 /// By a program's id.
 using Recordings = std::map<std::string, Evidence>;
 
-/// Takes out of `programs` those whose recorded run is of today's program and was made on this GPU, by its
-/// driver and tools of today, and opens these runs.
-Recordings recorded_here(const Course& course, std::vector<Program>& programs, const Provenance& here) {
-    constexpr std::array kKeys{"gpu", "driver", "cuda", "nsys", "ncu", "compute-sanitizer"};
+/// Takes out of `programs` those whose recorded run is of today's program, and opens these runs.
+Recordings fresh_of(const Course& course, std::vector<Program>& programs) {
     Recordings recordings;
     std::erase_if(programs, [&](const Program& program) {
         std::optional<Evidence> evidence = fresh_recording(course, program);
-        const auto differs = [&](const char* key) {
-            const std::string there = value_of(evidence->provenance(), key);
-            return !there.empty() && there != value_of(here, key);
-        };
-        if (!evidence || std::any_of(kKeys.begin(), kKeys.end(), differs)) return false;
+        if (!evidence) return false;
         recordings.emplace(program.id(), std::move(*evidence));
         return true;
     });
@@ -114,22 +108,25 @@ Recordings recorded_here(const Course& course, std::vector<Program>& programs, c
 Verified verify_live(const Course& course, const Chapter& chapter, bool publish, Recordings fresh,
                      const Verification& before, const AddClaim& print) {
     Verified verified = verified_here();
+    std::set<std::string> gpus{gpu()->name};
     const AddClaim add = [&](Claim claim) {
         print(claim);
         verified.claims.push_back(std::move(claim));
     };
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
-        if (const std::string missing = missing_for_live(of); !missing.empty())
-            throw Error(missing, kNothingCouldRun);
         auto recorded = fresh.extract(program.id());
+        if (const std::string missing = missing_for_live(of); !recorded && !missing.empty())
+            throw Error(missing, kNothingCouldRun);
         Evidence evidence = recorded  ? std::move(recorded.mapped())
                             : publish ? record_for_all(course, of, program)
                                       : record_live(course, program, announce_to_terminal);
         verified.sources[program.id()] = fingerprint_in(evidence.provenance());
+        if (const std::string one = value_of(evidence.provenance(), "gpu"); !one.empty()) gpus.insert(one);
         return evidence;
     };
     for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add);
     verify_clean(course, chapter, before, add);
+    verified.provenance["gpu"] = join({gpus.begin(), gpus.end()}, " and ");
     return verified;
 }
 
@@ -182,7 +179,7 @@ int verify(const VerifyOptions& options) {
     for (const Chapter& chapter : chapters) {
         std::vector<Program> programs = all_programs(chapter);
         Recordings fresh;
-        if (options.stale) fresh = recorded_here(course, programs, verified_here().provenance);
+        if (options.stale) fresh = fresh_of(course, programs);
         std::erase_if(programs,
                       [](const Program& p) { return !missing_libraries(p.flags).empty(); });  // not run
         (void)build_programs(course, programs, announce_to_terminal);
@@ -220,8 +217,8 @@ void add_verify(Session& session) {
         "course's evidence");
     command.flag(
         "--stale", options->stale,
-        "for maintainers, with --record: takes for live what was recorded and verified on this GPU, with "
-        "this driver and these tools, of programs that have not changed since");
+        "for maintainers, with --record: takes what was recorded on a GPU, this one or another, and what "
+        "passed under compute-sanitizer, of programs that have not changed since");
     command.exclude("--recorded", "--save");
     command.exclude("--recorded", "--stale");
     command.exclude("--recorded", "--record");
