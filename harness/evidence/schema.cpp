@@ -11,7 +11,8 @@ namespace lab {
 
 const std::vector<ExportTable>& export_tables() {
     // cuKernelGetName and cuGetProcAddress are calls that the CUDA runtime makes on its own behalf, one for
-    // each launch and one for each function it loads: in some recordings a third of all rows.
+    // each launch and one for each function it loads: in some recordings a third of all rows. The others are
+    // what NVSHMEM sets its memory up with, some 25,000 times.
     static const std::vector<ExportTable> tables{
         {"CUPTI_ACTIVITY_KIND_KERNEL",
          "start end deviceId contextId streamId correlationId globalPid demangledName shortName",
@@ -24,7 +25,10 @@ const std::vector<ExportTable>& export_tables() {
          "contextId graphNodeId memKind"},
         {"CUPTI_ACTIVITY_KIND_RUNTIME", "start end globalTid correlationId nameId returnValue", "eventClass",
          "nameId NOT IN (SELECT id FROM source.StringIds WHERE value IN ('cuKernelGetName', "
-         "'cuGetProcAddress_v2'))"},
+         "'cuGetProcAddress_v2', 'cuMemRelease', 'cuMemMap', 'cuMemUnmap', 'cuMemCreate', 'cuMemSetAccess', "
+         "'cuMemAddressReserve', 'cuMemAddressFree', 'cuMemGetAllocationGranularity', "
+         "'cuMemRetainAllocationHandle', 'cuMemExportToShareableHandle', 'cuMemImportFromShareableHandle', "
+         "'cudaThreadExchangeStreamCaptureMode_v10010'))"},
         {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "start end",
          "deviceId contextId streamId correlationId globalPid syncType eventId eventSyncId"},
         {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start end deviceId streamId correlationId globalPid",
