@@ -47,7 +47,7 @@ struct Finding {
     std::string where;       ///< "ch05_streams/case.toml:12"
 
     /// Does it demand anything, or is it only shown?
-    [[nodiscard]] bool asserted() const { return expect[0].has_value() || ratio.has_value(); }
+    [[nodiscard]] bool asserted() const { return asserts(0) || asserts(1); }
 
     /// Does it demand anything of this program?
     [[nodiscard]] bool asserts(std::size_t side) const {

@@ -145,8 +145,9 @@ Finding read_finding(TomlReader& block, const Case& of, const std::string& shown
         if (finding.ratio && finding.margin <= 0)
             block.fail("a comparison of the two programs is of measured times, so it needs a 'margin'");
         for (std::size_t side = 0; !finding.ratio && side < sides.size(); ++side)
-            if (side == kFaulty || block.text(sides[side]) != kAny)
-                finding.expect[side] = read_expectation(block, sides[side]);
+            if (block.text(sides[side]) != kAny) finding.expect[side] = read_expectation(block, sides[side]);
+        if (!finding.asserted())
+            block.fail("it demands nothing: a finding that only shows stands in [shown]");
     } else {
         finding.may_be_missing = block.flag_or("may_be_missing", false);
     }

@@ -72,7 +72,7 @@ Judged judge_finding(const Evidence& evidence, const Finding& finding, std::size
         return finding.may_be_missing || (finding.asserted() && !finding.asserts(side))
                    ? judged
                    : missing(judged.measured.missing, Verdict::fail);
-    if (!finding.asserted()) return judged;
+    if (!finding.asserts(side)) return judged;
     if (finding.query.needs.trace)
         if (const auto problems = capture_problems(recording->database()); !problems.empty()) {
             judged.verdict = Verdict::inconclusive;

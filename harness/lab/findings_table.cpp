@@ -38,14 +38,19 @@ Table table_of(const Case& of, const std::vector<FindingRow>& rows, const std::v
     return table;
 }
 
+/// "== 1", or "any".
+std::string demand_of(const Finding& finding, std::size_t side) {
+    return finding.expect[side] ? finding.expect[side]->text : kAny;
+}
+
 /// What is expected of the case's programs: "== 1  |  == 4", "fixed / buggy >= 4" or "shown only"; or of the
 /// right one alone. A table breaks it at the bar alone.
 std::string expected_of(const Case& of, const Finding& finding, bool right_alone) {
     if (finding.ratio) return of.text_of(*finding.ratio);
     if (!finding.asserted()) return unbroken("shown only");
     if (of.programs.size() == 1) return finding.expect[0]->text;
-    const std::string right = unbroken(finding.expect[1] ? finding.expect[1]->text : kAny);
-    return right_alone ? right : unbroken(finding.expect[0]->text + "  |") + "  " + right;
+    const std::string right = unbroken(demand_of(finding, kRight));
+    return right_alone ? right : unbroken(demand_of(finding, kFaulty) + "  |") + "  " + right;
 }
 
 /// Does what is claimed of both programs hold? A tick would look like praise of the slow one. A value that is
@@ -73,8 +78,10 @@ std::string asserted_in_markdown(const Case& of, const FindingRow& row) {
     if (f.ratio) return fmt::format("`{}`: {}", of.text_of(*f.ratio), row.ratio->measured.text());
     if (!f.asserted()) return "shown only";
     if (of.programs.size() == 1) return fmt::format("`{}`", f.expect[0]->text);
-    return fmt::format("`{}`, then {}", f.expect[0]->text,
-                       f.expect[1] ? "`" + f.expect[1]->text + "`" : kAny);
+    const auto quoted = [&](std::size_t side) {
+        return f.expect[side] ? "`" + f.expect[side]->text + "`" : kAny;
+    };
+    return fmt::format("{}, then {}", quoted(kFaulty), quoted(kRight));
 }
 
 Json value_json(const Measured& measured) {
