@@ -107,8 +107,8 @@ void print_breakdown(const Analysis& a) {
     row("  other", a.idle.other_ns);
     fmt::print("{}\n", table.text());
     if (a.communication_ns > 0)
-        fmt::print("  communication between GPUs         {}, {} of it hidden behind kernels\n",
-                   format_ns(a.communication_ns), format_ns(a.communication_hidden_ns));
+        fmt::print("  communication hidden by kernels    {} of {}\n", format_ns(a.communication_hidden_ns),
+                   format_ns(a.communication_ns));
     if (a.communication_bytes > 0)
         fmt::print("  copies between GPUs                {}\n",
                    format_bytes(static_cast<double>(a.communication_bytes)));
@@ -383,7 +383,12 @@ int analyze(const std::string& file, const std::string& range_name, const std::s
     } else {
         fmt::print("no trace of nsys, so nothing about time\n\n");
     }
-    if (range || !report.evidence) return kFine;  // the other tools know no ranges
+    if (!report.evidence) return kFine;
+    if (range) {  // the other tools know none
+        if (!counters_in(*report.evidence).empty() || !sanitizers_run(*report.evidence).empty())
+            fmt::print("without --range: what ncu and compute-sanitizer said of the whole run\n");
+        return kFine;
+    }
     print_other_tools(*report.evidence);
     if (report.evidence->was_run("ncu_details"))
         fmt::print("sections {}\n", paragraph("./lab ncu-details " + shell_line({file}) +

@@ -112,10 +112,12 @@ void print_timelines(const Course& course, const Case& of, const CaseEvidence& e
 /// Prints where to look further: reports for the GUIs, evidence for ./lab analyze.
 void print_places(const Course& course, const Needs& needs, const CaseEvidence& evidence) {
     for (const fs::path& report : evidence.reports)
-        fmt::print("report   {}  ({} opens it)\n", course.shown(report),
-                   report.extension() == ".ncu-rep"             ? "ncu-ui"
-                   : report.string().ends_with(kTraceExtension) ? "ui.perfetto.dev"
-                                                                : "nsys-ui");
+        fmt::print("report   {}\n",
+                   paragraph(fmt::format("{} ({} opens it)", course.shown(report),
+                                         report.extension() == ".ncu-rep"             ? "ncu-ui"
+                                         : report.string().ends_with(kTraceExtension) ? "ui.perfetto.dev"
+                                                                                      : "nsys-ui"),
+                             9));
     if (!needs.counters && !needs.reports) return;
     for (const fs::path& file : evidence.files) fmt::print("further  ./lab analyze {}\n", course.shown(file));
 }

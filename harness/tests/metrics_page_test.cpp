@@ -65,6 +65,16 @@ bool is_metric(const std::string& name, bool whole) {
     return false;
 }
 
+/// Does a metric begin so? "sm" of sm__throughput; kernels of CuPy have two underscores, too.
+bool is_unit(const std::string& word) {
+    static const Names units = [] {
+        Names all;
+        for (const auto& [metric, kind] : known_metrics()) all.insert(metric.substr(0, metric.find("__")));
+        return all;
+    }();
+    return units.count(word) == 1;
+}
+
 /// Words with two underscores in them, as unit__rest. An ellipsis, and SQL's %, stand for anything.
 Names metrics_in(std::string text) {
     text = std::regex_replace(text, std::regex(R"(https?://[^\s)>]+)"), "");
@@ -72,7 +82,7 @@ Names metrics_in(std::string text) {
     static const std::regex shape(R"([a-z][a-z0-9]*__[a-zA-Z0-9_.*]*[a-zA-Z0-9_*])");
     Names names;
     for (std::sregex_iterator found(text.begin(), text.end(), shape), end; found != end; ++found)
-        names.insert(found->str());
+        if (is_unit(found->str().substr(0, found->str().find("__")))) names.insert(found->str());
     return names;
 }
 
