@@ -393,7 +393,7 @@ sections() {
     check 'grades without them' lacks "$err" 'SourceCounters'
     expect 0 run ch05/1 --live --solution
     says '--section SourceCounters --import-source yes --launch-count 1 -f -o '
-    prints "$ran.details.ncu-rep  (ncu-ui opens it)"
+    prints "$ran.details.ncu-rep (ncu-ui opens it)"
     for name in "$ran.sqlite" "$ran.details.ncu-rep"; do
         expect 0 ncu-details "$name"
         prints 'launch 0  add (4, 1, 1)x(256, 1, 1)'
