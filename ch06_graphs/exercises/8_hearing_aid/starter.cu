@@ -3,7 +3,7 @@
 // codes for eight of them, each of which names eight numbers of a book; every layer has books of its own. A
 // frame is one launch of a graph.
 //
-// Symptom: a frame takes too long, and without the graph it takes hardly longer.
+// Symptom: a frame takes too long, and the graph that it is launched as saves little.
 // Task: find what the time is spent on, and make a frame shorter. What it computes stays as it is.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
