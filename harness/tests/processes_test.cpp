@@ -131,6 +131,30 @@ TEST_CASE("processes: who computes longest, and who waits for whom") {
     CHECK(has(text, "In 3 collectives"));
 }
 
+TEST_CASE(
+    "processes: nsys and PyTorch's profiler say the same of a job on two GPUs, whose second has more to do") {
+    const std::string folder = LAB_SOURCE_FOLDER "/harness/tests/samples/";
+    Json by_tool[2];
+    for (const bool kineto : {false, true}) {
+        Words words{"analyze", "--json"};
+        for (const char* rank : {"rank0", "rank1"})
+            words.push_back(folder + (kineto ? fmt::format("kineto_2.11_{}.json.gz", rank)
+                                             : fmt::format("nsys_2025.3_{}.sqlite", rank)));
+        const Json all = by_tool[kineto] = json_of(run_lab(words));
+        CHECK(all.at("not_aligned").is_null());
+        CHECK(all.at("slowest_rank") == 1);
+        CHECK(all.at("collectives").at("count") == 24);  // four buckets in each of six steps
+        CHECK(all.at("collectives").at("last_to_come") == Json::array({{{"rank", 1}, {"count", 24}}}));
+    }
+    for (const std::size_t rank : {0, 1})
+        for (const char* number : {"span_ns", "compute_ns", "communication_ns", "communication_hidden_ns"}) {
+            const auto of = [&](const Json& all) {
+                return all.at("processes")[rank].at("devices")[0].at(number).get<double>();
+            };
+            CHECK(of(by_tool[0]) == doctest::Approx(of(by_tool[1])).epsilon(0.03));
+        }
+}
+
 TEST_CASE("processes: clocks that began at different times are put on one") {
     Job job;
     SUBCASE("of torch.profiler") {
