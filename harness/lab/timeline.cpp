@@ -143,12 +143,11 @@ void add_timeline(Session& session) {
         "picture that is drawn without --from.\n"
         "Example: ./lab timeline before.nsys-rep after.nsys-rep --html both.html",
         [request] { return timeline(*request); });
-    command.rest(
-        "FILE", request->files,
-        std::string(kReportText) +
-            "; two are drawn below each other on one time scale, and so is one of each rank of a job, "
-            "whose clocks are aligned",
-        true);
+    command.rest("FILE", request->files,
+                 std::string(kReportText) +
+                     "; two are drawn below each other on one time scale, and so are those of a job's ranks, "
+                     "by one clock",
+                 true);
     command.option("--html", "OUT", request->html, "writes a page for any browser to this file");
     command.option("--range", "NAME", request->range, kRangeText);
     command.option("--from", "TIME", request->from, "draws from this time on, such as 20ms");

@@ -310,7 +310,7 @@ TEST_CASE("processes: the timeline of ranks is by rank, and on one clock where t
         job.kineto("b.json", rank(1, 2), {{2100, 20}}, kEpoch_ns - 2'000'000);
         job.kineto("a.json", rank(0, 2), {{40, 80}});
     }
-    SUBCASE("of more than two, two without a rank") {
+    SUBCASE("of more than two, whatever they say") {
         job.kineto("a.json", "", {{40, 80}});
         job.kineto("b.json", "", {{100, 20}});
         job.kineto("c.json", "", {{100, 20}});
