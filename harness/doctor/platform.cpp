@@ -25,9 +25,9 @@ constexpr Sign kSigns[] = {
     {PlatformKind::notebook, "a cloud notebook (Google Colab)", "", "COLAB_RELEASE_TAG COLAB_GPU", ""},
     {PlatformKind::notebook, "a cloud notebook (Kaggle)", "", "KAGGLE_KERNEL_RUN_TYPE", ""},
     {PlatformKind::cluster, "a job of a cluster", "", "SLURM_JOB_ID PBS_JOBID LSB_JOBID", ""},
-    {PlatformKind::cluster, "a cluster's login node", "", "", "sbatch qsub bsub"},
     {PlatformKind::container, "a container", ".dockerenv run/.containerenv",
      "KUBERNETES_SERVICE_HOST APPTAINER_CONTAINER SINGULARITY_CONTAINER container", ""},
+    {PlatformKind::cluster, "a cluster's login node", "", "", "sbatch qsub bsub"},
 };
 
 bool is_seen(const Sign& sign, const fs::path& root) {

@@ -144,7 +144,7 @@ class PageRows {
     }
 
     PageBox event_of(const Copy& copy) {
-        PageBox event = event_of(copy, paint_of(copy.direction), texts_.index_of(name_of(copy)));
+        PageBox event = event_of(copy, paint_of(copy), texts_.index_of(name_of(copy)));
         event.id = copy.correlation;
         event.bytes = copy.bytes;
         const std::string from = copy.from.empty() ? "memory " : "memory " + copy.from + " to ";

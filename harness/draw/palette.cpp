@@ -24,6 +24,7 @@ constexpr PaintLook kLooks[] = {
     {Paint::kernel_5, {"#5926BF", "#fff", 62, 1, "█", ""}},
     {Paint::kernel_6, {"#882255", "#fff", 125, 1, "█", ""}},
     {Paint::other_kernels, {"#999999", "#000", 246, 1, "█", ""}},
+    {Paint::communication, {"#87692D", "#fff", 94, 0.8, "⇄", "communication between GPUs"}},
     {Paint::to_device, {"#E69F00", "#000", 214, 0.62, "→", "copy host to device"}},
     {Paint::to_host, {"#D55E00", "#000", 166, 0.62, "←", "copy device to host"}},
     {Paint::other_copy, {"#F0E442", "#000", 227, 0.62, "↔", "other copy"}},
@@ -46,10 +47,11 @@ const Look& look_of(Paint paint) {
         ->look;
 }
 
-Paint paint_of(Direction direction) {
-    if (direction == Direction::host_to_device) return Paint::to_device;
-    if (direction == Direction::device_to_host) return Paint::to_host;
-    return direction == Direction::set ? Paint::memory_set : Paint::other_copy;
+Paint paint_of(const Copy& copy) {
+    if (copy.between_gpus) return Paint::communication;
+    if (copy.direction == Direction::host_to_device) return Paint::to_device;
+    if (copy.direction == Direction::device_to_host) return Paint::to_host;
+    return copy.direction == Direction::set ? Paint::memory_set : Paint::other_copy;
 }
 
 bool begins_group(const Timeline& timeline, const TimelineRow& row) {

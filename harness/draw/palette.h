@@ -1,8 +1,8 @@
 // How each kind of work looks: the colours of Okabe and Ito, which people with any kind of colour vision can
 // tell apart (https://jfly.uni-koeln.de/color/): cool ones for kernels, warm ones for copies, grey for the
 // host, so that even stripes too fine to be told apart say which of these they are. A violet and a wine that
-// stand apart from them for any such reader are for kernels, too. And a second sign besides colour: height in
-// SVG, a glyph in text.
+// stand apart from them for any such reader are for kernels, too, and a brown is for communication. And a
+// second sign besides colour: height in SVG, a glyph in text.
 #pragma once
 
 #include <span>
@@ -26,7 +26,7 @@ struct Look {
 [[nodiscard]] const Look& look_of(Paint paint);
 
 /// That of a copy or a memory set.
-[[nodiscard]] Paint paint_of(Direction direction);
+[[nodiscard]] Paint paint_of(const Copy& copy);
 
 /// Is this the first row of its group?
 [[nodiscard]] bool begins_group(const Timeline& timeline, const TimelineRow& row);

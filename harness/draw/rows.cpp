@@ -48,6 +48,7 @@ std::string hardware_name(const Trace& trace, int64_t device, bool is_only) {
 }
 
 std::string name_of(const Copy& copy) {
+    if (copy.between_gpus) return "copy GPU to GPU";
     return copy.direction == Direction::set ? "memset" : fmt::format("copy {}", to_string(copy.direction));
 }
 

@@ -28,7 +28,7 @@ namespace lab {
 /// "CUDA HW (NVIDIA H200)", or "CUDA HW (GPU 1, NVIDIA H200)" unless it is the only one.
 [[nodiscard]] std::string hardware_name(const Trace& trace, int64_t device, bool is_only);
 
-/// "copy host to device", ... or "memset".
+/// "copy host to device", ..., "copy GPU to GPU" or "memset".
 [[nodiscard]] std::string name_of(const Copy& copy);
 
 /// Sorts boxes by their begin, and where that is the same, longest first; returns their times.

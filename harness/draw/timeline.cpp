@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/rows.h"
+#include "evidence/communication.h"
 #include "evidence/kernel_names.h"
 #include "evidence/launches.h"
 
@@ -63,9 +64,7 @@ class View {
   public:
     View(const Trace& trace, const TimelineOptions& of_picture) : all(trace), options(of_picture) {
         if (options.range) part_ = select_range(trace, *options.range);
-        const Interval whole = window_of(shown());
-        window = part_of(shown(), whole, options);
-        origin_ns = whole.begin;
+        whole = window_of(shown());
         several_processes_ = has_several_processes(shown());
         for (const std::string& name : shown().names) names_.push_back(shown_name(name));
         constexpr std::size_t kWidest = 300;
@@ -73,12 +72,12 @@ class View {
             if (short_kernel_name(full) != shown().name_of(index))
                 full_names_[index] = shorten_middle(printable(full), kWidest);
         waits_ = host_waits(shown());
+        communicates_ = communication_names(shown());
     }
 
     const Trace& all;
     const TimelineOptions& options;
-    Interval window;
-    int64_t origin_ns = 0;  ///< where the whole picture begins
+    Interval whole, window;  ///< the whole picture, and the part of it that is asked for
 
     [[nodiscard]] const Trace& shown() const { return part_ ? part_->trace : all; }
 
@@ -103,7 +102,7 @@ class View {
 
     /// How long and when, on the picture's own clock: 0 is the left edge of the whole.
     [[nodiscard]] std::string when(int64_t begin_ns, int64_t end_ns) const {
-        return fmt::format("{} at {}", format_ns(end_ns - begin_ns), format_ns(begin_ns - origin_ns));
+        return fmt::format("{} at {}", format_ns(end_ns - begin_ns), format_ns(begin_ns - whole.begin));
     }
 
     /// A box for a record of the trace.
@@ -118,7 +117,9 @@ class View {
 
     /// With the kernel's full name to hover over, where the function's own name doesn't tell it from another.
     [[nodiscard]] Box kernel_box(const Kernel& kernel) const {
-        Box kernel_box = box(Paint::kernel_1, kernel, name_of(kernel.name));
+        const auto name = static_cast<std::size_t>(kernel.name);
+        const Paint paint = communicates_[name] ? Paint::communication : Paint::kernel_1;
+        Box kernel_box = box(paint, kernel, name_of(kernel.name));
         const auto full = full_names_.find(kernel.name);
         if (full != full_names_.end()) kernel_box.hover += ": " + full->second;
         return kernel_box;
@@ -130,10 +131,11 @@ class View {
     std::vector<std::string> names_;
     std::map<int64_t, std::string> full_names_;  ///< of kernels, where they are to be shown
     std::vector<bool> waits_;                    ///< by call, of what is shown
+    std::vector<bool> communicates_;             ///< by name of a kernel
 };
 
 Box copy_box(const View& view, const Copy& copy) {
-    Box box = view.box(paint_of(copy.direction), copy, format_bytes(copy.bytes));
+    Box box = view.box(paint_of(copy), copy, format_bytes(copy.bytes));
     const std::string kinds = copy.from.empty() ? "" : fmt::format(" ({} to {})", copy.from, copy.to);
     const double ns = copy.end_ns - copy.start_ns;
     const std::string rate = ns > 0 ? fmt::format(", {} GB/s", format_number(copy.bytes / ns, 3)) : "";
@@ -276,6 +278,28 @@ void add_gpu_rows(Timeline& timeline, const View& view) {
     if (timeline.options.projected) add_projected_row(timeline, view, is_only ? group : "CUDA HW, all GPUs");
 }
 
+/// `ns` later by `by_ns`; the last or the first moment of all where a damaged file has a time beyond them.
+int64_t later(int64_t ns, int64_t by_ns) {
+    int64_t sum = 0;
+    if (!__builtin_add_overflow(ns, by_ns, &sum)) return sum;
+    return by_ns > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/// Makes the wholes the same time for all, if each says when its clock began.
+void put_on_one_clock(std::vector<View>& views) {
+    Interval common{INT64_MAX, INT64_MIN};
+    for (const View& view : views) {
+        if (!view.options.epoch_ns) return;
+        if (view.whole.begin == view.whole.end) continue;  // nothing to be shown
+        common = {std::min(common.begin, later(view.whole.begin, *view.options.epoch_ns)),
+                  std::max(common.end, later(view.whole.end, *view.options.epoch_ns))};
+    }
+    for (View& view : views)
+        if (view.whole.begin != view.whole.end)
+            view.whole = {later(common.begin, -*view.options.epoch_ns),
+                          later(common.end, -*view.options.epoch_ns)};
+}
+
 Intervals idle_time(const View& view) {
     Intervals busy;
     for (const Kernel& k : view.all.kernels) busy.push_back({k.start_ns, k.end_ns});
@@ -293,10 +317,18 @@ uint32_t hash_of(std::string_view name) {
 /// Gives each name of a kernel its paint, the same in all timelines.
 void paint_kernels(std::vector<Timeline>& timelines, const std::vector<const Trace*>& traces) {
     constexpr auto kPaints = static_cast<std::size_t>(Paint::other_kernels);
+    std::map<std::string, Paint> paints;
     std::map<std::string, std::pair<int64_t, int64_t>> ns_of;  // minus the times in the picture and in all
-    for (const Trace* trace : traces)
-        for (const Kernel& k : trace->kernels)
-            ns_of[shown_name(trace->name_of(k.name))].second -= k.end_ns - k.start_ns;
+    for (const Trace* trace : traces) {
+        const std::vector<bool> communicates = communication_names(*trace);
+        for (const Kernel& k : trace->kernels) {
+            const std::string name = shown_name(trace->name_of(k.name));
+            if (communicates[static_cast<std::size_t>(k.name)])
+                paints[name] = Paint::communication;
+            else
+                ns_of[name].second -= k.end_ns - k.start_ns;
+        }
+    }
     const auto for_each_kernel = [&](auto use) {
         for (Timeline& timeline : timelines)
             for (TimelineRow& row : timeline.rows)
@@ -312,7 +344,6 @@ void paint_kernels(std::vector<Timeline>& timelines, const std::vector<const Tra
         names.resize(kPaints);
         std::sort(names.begin(), names.end());
     }
-    std::map<std::string, Paint> paints;
     std::array<bool, kPaints> taken{};
     for (const std::string& name : names) {
         std::size_t at = hash_of(name) % kPaints;
@@ -335,12 +366,14 @@ std::vector<Timeline> build_timelines(const std::vector<std::pair<const Trace*, 
                                       const std::vector<const Trace*>& others) {
     std::vector<View> views;
     for (const auto& [trace, options] : programs) views.emplace_back(*trace, options);
+    put_on_one_clock(views);
+    for (View& view : views) view.window = part_of(view.shown(), view.whole, view.options);
     std::vector<Timeline> timelines;
     for (const View& view : views) {
         Timeline& timeline = timelines.emplace_back();
         timeline.begin_ns = view.window.begin;
         timeline.end_ns = view.window.end;
-        timeline.origin_ns = view.origin_ns;
+        timeline.origin_ns = view.whole.begin;
         timeline.idle = idle_time(view);
         timeline.trace = &view.all;
         timeline.options = view.options;

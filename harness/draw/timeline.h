@@ -24,9 +24,12 @@ struct TimelineOptions {
     std::optional<int64_t> from_ns = {};  ///< only from here on, counted from the whole picture's left edge
     std::optional<int64_t> to_ns = {};    ///< and only up to here
     std::string first = {};               ///< a kernel; both are counted from the call that launches it first
+    /// Time 0 of the capture's clock on one that all timelines of a picture share: they show the same time.
+    std::optional<int64_t> epoch_ns = {};
 };
 
 /// What a box is painted as. Up to six kernels of a picture have a paint each; further ones share one.
+/// Kernels that communicate between GPUs, and copies between these, share another: they do not compute.
 enum class Paint {
     kernel_1,
     kernel_2,
@@ -35,6 +38,7 @@ enum class Paint {
     kernel_5,
     kernel_6,
     other_kernels,
+    communication,
     to_device,
     to_host,
     other_copy,
@@ -49,6 +53,7 @@ enum class Paint {
     idle
 };
 
+/// Of a kernel that computes.
 [[nodiscard]] constexpr bool is_kernel(Paint paint) {
     return paint <= Paint::other_kernels;
 }
@@ -118,7 +123,8 @@ struct Timeline {
 [[nodiscard]] Timeline build_timeline(const Trace& trace, const TimelineOptions& options);
 
 /// The timelines of several programs, for one picture: one name has one paint in all of them. `others` are
-/// not drawn; their kernels have paints, too.
+/// not drawn; their kernels have paints, too. Where all have an epoch, the whole of each is the time from the
+/// first begin to the last end of all of them.
 [[nodiscard]] std::vector<Timeline> build_timelines(
     const std::vector<std::pair<const Trace*, TimelineOptions>>& programs,
     const std::vector<const Trace*>& others = {});
@@ -126,8 +132,8 @@ struct Timeline {
 /// "GPU idle 541 ms of 917 (59 %)": of the window, which is longer than from the first GPU work to the last.
 [[nodiscard]] std::string idle_words(const Timeline& timeline);
 
-/// The timelines above each other on one time scale, as one SVG figure: each starts at its own zero, and the
-/// shorter one ends earlier. 960 pixels wide; the same input gives the same bytes.
+/// The timelines above each other on one time scale, as one SVG figure: each starts at its window's begin,
+/// and the shorter one ends earlier. 960 pixels wide; the same input gives the same bytes.
 [[nodiscard]] std::string timeline_svg(const std::vector<Timeline>& above_each_other);
 
 /// The whole captures above each other on one time scale, as one HTML page that needs nothing else: it begins

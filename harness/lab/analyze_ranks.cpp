@@ -29,18 +29,12 @@ Processes read_all(const std::vector<std::string>& files, const std::optional<st
                    const std::optional<int64_t>& device) {
     constexpr unsigned kMostAtOnce = 8;
     unsigned at_once = std::min(std::thread::hardware_concurrency(), kMostAtOnce);
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        if (fs::path(files[i]).extension() == ".nsys-rep") at_once = 1;
-        for (std::size_t other = 0; other < i; ++other)
-            if (is_same_file(files[i], files[other]))
-                throw Error(fmt::format("{} and {} are one file: give one recording of each rank",
-                                        printable(files[other]), printable(files[i])));
-    }
+    for (const std::string& file : files)
+        if (fs::path(file).extension() == ".nsys-rep") at_once = 1;
+    check_each_once(files);
     std::vector<ProcessUse> processes(files.size());
     for_each_in_parallel(files.size(), at_once, [&](std::size_t i) {
-        const ReportFile report = open_report(files[i], announce_to_terminal, true);
-        processes[i] = process_use(files[i], report.trace(), range, device);
-        if (report.evidence) processes[i].problems = capture_problems(report.evidence->database());
+        processes[i] = process_of(files[i], open_report(files[i], announce_to_terminal, true), range, device);
     });
     return side_by_side(std::move(processes));
 }
@@ -79,9 +73,7 @@ void print_balance(const Processes& all) {
 
 void print_skew(const Processes& all) {
     if (all.not_aligned)
-        return say_paragraph(
-            yellow(fmt::format("not aligned: {} So who waits for whom is left out.",
-                               all.not_aligned->ends_with('?') ? *all.not_aligned : *all.not_aligned + ".")));
+        return say_paragraph(yellow(not_aligned_sentence(all) + " So who waits for whom is left out."));
     if (!all.skew) return;
     const Skew& skew = *all.skew;
     say_paragraph(
@@ -154,6 +146,26 @@ Json ranks_json(const Processes& all, const std::optional<std::string>& range) {
 }
 
 }  // namespace
+
+void check_each_once(const std::vector<std::string>& files) {
+    for (std::size_t i = 0; i < files.size(); ++i)
+        for (std::size_t other = 0; other < i; ++other)
+            if (is_same_file(files[i], files[other]))
+                throw Error(fmt::format("{} and {} are one file: give one recording of each rank",
+                                        printable(files[other]), printable(files[i])));
+}
+
+ProcessUse process_of(const std::string& file, const ReportFile& report,
+                      const std::optional<std::string>& range, const std::optional<int64_t>& device) {
+    ProcessUse process = process_use(file, report.trace(), range, device);
+    if (report.evidence) process.problems = capture_problems(report.evidence->database());
+    return process;
+}
+
+std::string not_aligned_sentence(const Processes& all) {
+    if (!all.not_aligned) return "";
+    return fmt::format("not aligned: {}{}", *all.not_aligned, all.not_aligned->ends_with('?') ? "" : ".");
+}
 
 int analyze_ranks(const std::vector<std::string>& files, const std::string& range_name,
                   const std::string& device_number, bool json) {

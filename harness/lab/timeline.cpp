@@ -1,6 +1,9 @@
-// lab timeline FILE: a picture of a report, for the terminal, a browser or Perfetto.
+// lab timeline FILE ...: a picture of a report, of two, or of the ranks of a distributed job, for the
+// terminal, a browser or Perfetto.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "core/terminal.h"
@@ -9,6 +12,7 @@
 #include "draw/rows.h"
 #include "draw/timeline.h"
 #include "evidence/launches.h"
+#include "lab/analyze_ranks.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
 
@@ -17,7 +21,8 @@ namespace lab {
 namespace {
 
 struct TimelineRequest {
-    std::string file, second, range, from, to, svg, html, chrome;
+    std::vector<std::string> files;
+    std::string range, from, to, svg, html, chrome;
 };
 
 /// Nothing if the option is not given.
@@ -51,21 +56,60 @@ void print_timelines(const std::vector<Timeline>& timelines) {
                    timeline_terminal(timeline, terminal_columns(100), terminal_has_colour(), scale_ns));
 }
 
+using Programs = std::vector<std::pair<const Trace*, TimelineOptions>>;
+
+/// Are these recordings of a job's ranks? Two are if they, or else their names, say that they are of
+/// different ones; otherwise they are to be compared. More than two always are.
+bool are_ranks(const std::vector<std::string>& files, const std::vector<ReportFile>& reports) {
+    if (files.size() != 2) return files.size() > 2;
+    std::set<int64_t> ranks;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        const std::optional<int64_t> recorded = reports[i].trace().rank;
+        if (const auto rank = recorded ? recorded : rank_in_name(files[i])) ranks.insert(*rank);
+    }
+    return ranks.size() == 2;
+}
+
+/// By rank, each with its number in its title. Says what doesn't fit, to stderr: stdout may be the picture.
+Programs in_order_of_rank(const Programs& programs, const std::vector<std::string>& files,
+                          const std::vector<ReportFile>& reports, const std::optional<std::string>& range) {
+    check_each_once(files);
+    std::vector<ProcessUse> processes;
+    for (std::size_t i = 0; i < files.size(); ++i)
+        processes.push_back(process_of(files[i], reports[i], range, std::nullopt));
+    const Processes all = side_by_side(std::move(processes));
+    for (const std::string& remark : all.remarks) fmt::print(stderr, "{}\n", paragraph(remark));
+    if (all.not_aligned)
+        fmt::print(stderr, "{}\n", paragraph(not_aligned_sentence(all) + " So each begins at its own zero."));
+    Programs ranks;
+    for (const ProcessUse& process : all.processes) {
+        const auto at = std::find(files.begin(), files.end(), process.file) - files.begin();
+        auto& [trace, options] = ranks.emplace_back(programs[static_cast<std::size_t>(at)]);
+        options.title = fmt::format("rank {}, {}", process.rank, options.title);
+        if (!all.not_aligned)
+            options.epoch_ns = process.epoch_ns;
+        else
+            options.label += options.label.empty() ? "not aligned" : " · not aligned";
+    }
+    return ranks;
+}
+
 int timeline(const TimelineRequest& request) {
-    check_outputs({request.file, request.second}, {request.svg, request.html, request.chrome});
-    if (!request.second.empty() && !request.chrome.empty())
-        throw Error("--chrome writes one report: name one FILE, or use --html for two");
+    const std::vector<std::string>& files = request.files;
+    check_outputs({files.begin(), files.end()}, {request.svg, request.html, request.chrome});
+    if (files.size() > 1 && !request.chrome.empty())
+        throw Error("--chrome writes one report: name one FILE, or use --html for several");
     const auto from_ns = parse_time("--from", request.from), to_ns = parse_time("--to", request.to);
     const auto range = request.range.empty() ? std::nullopt : std::optional(request.range);
     std::vector<ReportFile> reports;
-    reports.reserve(2);  // traces stay where they are
-    std::vector<std::pair<const Trace*, TimelineOptions>> programs;
-    for (const std::string& file : {request.file, request.second}) {
-        if (file.empty()) continue;
+    reports.reserve(files.size());  // traces stay where they are
+    Programs programs;
+    for (const std::string& file : files) {
         const ReportFile& report = reports.emplace_back(open_report(file, announce_to_terminal, true));
         programs.push_back(
             {&report.trace(), {title_of(file, from_ns, to_ns), report.label, range, true, from_ns, to_ns}});
     }
+    if (are_ranks(files, reports)) programs = in_order_of_rank(programs, files, reports, range);
     const std::vector<Timeline> timelines = build_timelines(programs);
     if (!request.svg.empty()) write_output(request.svg, timeline_svg(timelines), "");
     if (!request.html.empty())
@@ -99,9 +143,11 @@ void add_timeline(Session& session) {
         "picture that is drawn without --from.\n"
         "Example: ./lab timeline before.nsys-rep after.nsys-rep --html both.html",
         [request] { return timeline(*request); });
-    command.argument("FILE", request->file, kReportText);
-    command.argument("FILE2", request->second, "another one, to be drawn below on the same time scale",
-                     false);
+    command.rest("FILE", request->files,
+                 std::string(kReportText) +
+                     "; two are drawn below each other on one time scale, and so are those of a job's ranks, "
+                     "by one clock",
+                 true);
     command.option("--html", "OUT", request->html, "writes a page for any browser to this file");
     command.option("--range", "NAME", request->range, kRangeText);
     command.option("--from", "TIME", request->from, "draws from this time on, such as 20ms");

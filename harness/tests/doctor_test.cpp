@@ -52,7 +52,10 @@ Platform machine(const std::vector<std::pair<std::string, std::string>>& files,
     const TemporaryFolder root;
     for (const auto& [name, text] : files) write_file(root.path() / name, text);
     if (variable) ::setenv(variable, "yes", 1);
+    const std::string path = std::getenv("PATH");
+    ::setenv("PATH", root.path().c_str(), 1);  // without this machine's own scheduler
     const Platform platform = platform_of(root.path());
+    ::setenv("PATH", path.c_str(), 1);
     if (variable) ::unsetenv(variable);
     return platform;
 }

@@ -259,6 +259,45 @@ TEST_CASE("Copies say what they moved and how fast") {
     CHECK(timeline.rows[0].boxes[2].paint == Paint::other_copy);
 }
 
+TEST_CASE("What communicates between GPUs looks like no kernel that computes, and is in the legend") {
+    Trace trace;
+    add_kernel(trace, "gemm", 0, 40, 7);
+    add_kernel(trace, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 40, 100, 7);
+    add_copy(trace, Direction::device_to_device, 0, 100, 8).between_gpus = true;
+    add_copy(trace, Direction::device_to_device, 100, 200, 8);
+    const Timeline timeline = timeline_of(trace);
+    REQUIRE(timeline.rows.size() == 2);
+    const std::vector<Box>& kernels = timeline.rows[0].boxes;
+    CHECK(is_kernel(kernels.at(0).paint));
+    CHECK(kernels.at(1).paint == Paint::communication);
+    const std::vector<Box>& copies = timeline.rows[1].boxes;
+    CHECK(copies.at(0).paint == Paint::communication);
+    CHECK(copies.at(0).hover.starts_with("copy GPU to GPU (pinned to device) 100 MB"));
+    CHECK(copies.at(1).paint == Paint::other_copy);
+    for (const std::string& picture : {timeline_svg({timeline}), timeline_terminal(timeline, 80, false)})
+        CHECK(picture.find("communication between GPUs") != std::string::npos);
+    CHECK(timeline.kernel_paints.at("ncclDevKernel_AllReduce_Sum_f32_RING_LL") == Paint::communication);
+}
+
+TEST_CASE("Timelines that say when their clocks began show the same time, and a part of it is one of both") {
+    Trace first, second, nothing;
+    add_kernel(first, "k", 100, 200, 7);
+    add_kernel(second, "k", 1050, 1300, 7);
+    TimelineOptions late, early;
+    late.epoch_ns = 5000, early.epoch_ns = 4000;
+    const std::vector<Timeline> both = build_timelines({{&first, late}, {&second, early}, {&nothing, early}});
+    CHECK((both[0].begin_ns == 50 && both[0].end_ns == 300));
+    CHECK((both[1].begin_ns == 1050 && both[1].end_ns == 1300));
+    CHECK(both[0].idle == Intervals{{50, 100}, {200, 300}});
+    CHECK(both[2].span_ns() == 0);
+    late.from_ns = early.from_ns = 60;
+    const std::vector<Timeline> part = build_timelines({{&first, late}, {&second, early}});
+    CHECK((part[0].begin_ns == 110 && part[1].begin_ns == 1110));
+    early.epoch_ns.reset();
+    const std::vector<Timeline> apart = build_timelines({{&first, late}, {&second, early}});
+    CHECK((apart[0].begin_ns == 160 && apart[1].begin_ns == 1110));
+}
+
 TEST_CASE("A picture of very many streams ends with how many more there are") {
     Trace trace;
     for (int stream = 0; stream < 300; ++stream) add_kernel(trace, "k", stream, stream + 1, stream);

@@ -74,6 +74,17 @@ struct Job {
         words.insert(words.end(), more.begin(), more.end());
         return run_lab(words);
     }
+    /// The programs of the page that `lab timeline` writes, and what it says meanwhile.
+    [[nodiscard]] std::pair<Json, std::string> timeline() const {
+        const std::string page = (folder.path() / "page.html").string();
+        Words words{"timeline", "--html", page};
+        words.insert(words.end(), files.begin(), files.end());
+        const Outcome outcome = run_lab(words);
+        REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+        const std::string text = read_file(page), begin = "id=\"data\">";
+        const std::size_t at = text.find(begin) + begin.size();
+        return {Json::parse(text.substr(at, text.find("</script>", at) - at)).at("programs"), outcome.err};
+    }
     [[nodiscard]] Json json(Words more = {}) const {
         more.emplace_back("--json");
         return json_of(analyze(more));
@@ -288,4 +299,50 @@ TEST_CASE("processes: a GPU and a range that one of them does not have") {
     CHECK(has(job.analyze({"--device", "1"}).err, "b.json: GPU 1 did no work; these did: 0"));
     CHECK(has(job.analyze({"--device", "one"}).err, "give the number of a GPU"));
     CHECK(has(job.analyze({"--range", "step"}).err, "b.json: "));
+}
+
+TEST_CASE("processes: the timeline of ranks is by rank, and on one clock where there is one") {
+    Job job;
+    Words titles{"rank 0, a.json", "rank 1, b.json"};
+    int64_t begin_ns = 60'000, end_ns = 80'000;
+    std::string label, said;
+    SUBCASE("aligned") {
+        job.kineto("b.json", rank(1, 2), {{2100, 20}}, kEpoch_ns - 2'000'000);
+        job.kineto("a.json", rank(0, 2), {{40, 80}});
+    }
+    SUBCASE("of more than two, whatever they say") {
+        job.kineto("a.json", "", {{40, 80}});
+        job.kineto("b.json", "", {{100, 20}});
+        job.kineto("c.json", "", {{100, 20}});
+        titles.emplace_back("rank 2, c.json");
+        said = "ranks are numbered in the order of the files";
+    }
+    SUBCASE("of two runs") {
+        job.kineto("b.json", rank(1, 2), {{2100, 20}});
+        job.kineto("a.json", rank(0, 2), {{40, 80}});
+        begin_ns = 0, end_ns = 20'000;
+        label = "not aligned", said = "not aligned: there is no time";
+    }
+    SUBCASE("two reports of one rank are compared") {
+        job.kineto("b.json", rank(0, 2), {{2100, 20}}, kEpoch_ns - 2'000'000);
+        job.kineto("a.json", rank(0, 2), {{40, 80}});
+        titles = {"b.json", "a.json"};
+        begin_ns = 0, end_ns = 80'000;
+    }
+    SUBCASE("and so are two of no rank") {
+        job.kineto("b.json", "", {{2100, 20}}, kEpoch_ns - 2'000'000);
+        job.kineto("a.json", "", {{40, 80}});
+        titles = {"b.json", "a.json"};
+        begin_ns = 0, end_ns = 80'000;
+    }
+    const auto [programs, err] = job.timeline();
+    CHECK((said.empty() ? err.empty() : has(err, said)));
+    REQUIRE(programs.size() == titles.size());
+    for (std::size_t i = 0; i < titles.size(); ++i) {
+        CHECK(programs[i].at("title") == titles[i]);
+        CHECK(programs[i].at("label") == label);
+    }
+    const Json& last = programs[1];
+    CHECK(last.at("rows")[0].at("begin")[0] == begin_ns);
+    CHECK(last.at("view") == Json{0, end_ns});
 }
