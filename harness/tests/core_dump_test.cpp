@@ -59,6 +59,11 @@ TEST_CASE("core dump: without line information the kernel is known, and without 
     CHECK_THROWS_WITH((void)read(kException + kFrame), doctest::Contains("no block and thread"));
 }
 
+TEST_CASE("core dump: a frame that names no kernel has none") {
+    CHECK(parse_core_dump(kException + kFocus + "#0<<<(1,1,1)>>>").function.empty());
+    CHECK(parse_core_dump(kException + kFocus + "#0   <<<(1,1,1)>>> 0x1 in f").function.empty());
+}
+
 TEST_CASE("core dump: evidence keeps it, and tells a run without a fault from one that nobody looked at") {
     const std::string sql = "SELECT COUNT(*) FROM CORE_DUMPS WHERE source LIKE '%van_of[%' AND block_x = 512";
     const Query query{.sql = sql, .needs = needs_of_sql(sql)};

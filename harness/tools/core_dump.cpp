@@ -27,10 +27,12 @@ std::string kernel_in(std::string text) {
     const std::size_t end = text.find("<<<(");
     const std::size_t frame = end == std::string::npos ? end : text.rfind('#', end);
     if (frame == std::string::npos) return "";
-    std::size_t begin = text.find_first_not_of(' ', text.find(' ', frame));
-    const std::size_t in = text.find(" in ", begin);
-    if (text.compare(begin, 2, "0x") == 0 && in < end) begin = in + 4;
-    return short_function(trim(text.substr(begin, end - begin)));
+    const std::string words = text.substr(frame, end - frame);
+    std::size_t begin = words.find_first_not_of(' ', std::min(words.find(' '), words.size()));
+    if (begin == std::string::npos) return "";
+    const std::size_t in = words.find(" in ", begin);
+    if (words.compare(begin, 2, "0x") == 0 && in != std::string::npos) begin = in + 4;
+    return short_function(trim(words.substr(begin)));
 }
 
 }  // namespace
