@@ -385,7 +385,7 @@ int analyze(const std::string& file, const std::string& range_name, const std::s
     }
     if (!report.evidence) return kFine;
     if (range) {  // the other tools know none
-        if (!counters_in(*report.evidence).empty() || !sanitizers_run(*report.evidence).empty())
+        if (report.evidence->was_run("ncu") || !sanitizers_run(*report.evidence).empty())
             fmt::print("without --range: what ncu and compute-sanitizer said of the whole run\n");
         return kFine;
     }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -91,12 +92,18 @@ Evidence record_for_all(const Course& course, const Case& of, const Program& pro
 /// By a program's id.
 using Recordings = std::map<std::string, Evidence>;
 
-/// Takes out of `programs` those whose recorded run is of today's program, and opens these runs.
-Recordings fresh_of(const Course& course, std::vector<Program>& programs) {
+/// Takes out of `programs` those whose recorded run is of today's program and was made by this driver and
+/// today's tools, on whichever GPU, and opens these runs.
+Recordings fresh_of(const Course& course, std::vector<Program>& programs, const Provenance& here) {
+    constexpr std::array kKeys{"driver", "cuda", "nsys", "ncu", "compute-sanitizer"};
     Recordings recordings;
     std::erase_if(programs, [&](const Program& program) {
         std::optional<Evidence> evidence = fresh_recording(course, program);
-        if (!evidence) return false;
+        const auto differs = [&](const char* key) {
+            const std::string there = value_of(evidence->provenance(), key);
+            return !there.empty() && there != value_of(here, key);
+        };
+        if (!evidence || std::any_of(kKeys.begin(), kKeys.end(), differs)) return false;
         recordings.emplace(program.id(), std::move(*evidence));
         return true;
     });
@@ -115,7 +122,7 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
     };
     const EvidenceOf run_here = [&](const Case& of, const Program& program) {
         auto recorded = fresh.extract(program.id());
-        if (const std::string missing = missing_for_live(of); !recorded && !missing.empty())
+        if (const std::string missing = recorded ? "" : missing_for_live(of); !missing.empty())
             throw Error(missing, kNothingCouldRun);
         Evidence evidence = recorded  ? std::move(recorded.mapped())
                             : publish ? record_for_all(course, of, program)
@@ -179,7 +186,7 @@ int verify(const VerifyOptions& options) {
     for (const Chapter& chapter : chapters) {
         std::vector<Program> programs = all_programs(chapter);
         Recordings fresh;
-        if (options.stale) fresh = fresh_of(course, programs);
+        if (options.stale) fresh = fresh_of(course, programs, verified_here().provenance);
         std::erase_if(programs,
                       [](const Program& p) { return !missing_libraries(p.flags).empty(); });  // not run
         (void)build_programs(course, programs, announce_to_terminal);
@@ -217,8 +224,8 @@ void add_verify(Session& session) {
         "course's evidence");
     command.flag(
         "--stale", options->stale,
-        "for maintainers, with --record: takes what was recorded on a GPU, this one or another, and what "
-        "passed under compute-sanitizer, of programs that have not changed since");
+        "for maintainers, with --record: takes what was recorded by this driver and these tools, on this GPU "
+        "or another, and what passed under compute-sanitizer, of programs that have not changed since");
     command.exclude("--recorded", "--save");
     command.exclude("--recorded", "--stale");
     command.exclude("--recorded", "--record");

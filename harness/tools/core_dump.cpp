@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <regex>
 
 #include "core/error.h"
@@ -17,7 +18,7 @@ constexpr std::size_t kMostBytes = 20'000;  ///< of the text: what is asked for 
 void add_line(const std::string& place, CoreDump& dump) {
     const std::size_t colon = place.rfind(':');
     if (dump.line > 0 || colon == std::string::npos) return;
-    dump.file = place.substr(0, colon).substr(place.substr(0, colon).find_last_of('/') + 1);
+    dump.file = std::filesystem::path(place.substr(0, colon)).filename().string();
     dump.line = std::strtoll(place.c_str() + colon + 1, nullptr, 10);
 }
 
