@@ -53,7 +53,8 @@ has_idle_node() { [[ $(timeout 2 sinfo --noheader --Node --format=%T) == idle ]]
 # Two GPUs, whose files only have to exist, and CPUs that need not: nothing is computed.
 start_slurm() {
     local host user
-    host=$(hostname -s) user=$(id -un)
+    host=$(uname -n) user=$(id -un)
+    host=${host%%.*}
     mkdir -p "$slurm"/{state,spool}
     head -c 1024 /dev/urandom >"$slurm/key"
     chmod 600 "$slurm/key"
@@ -114,7 +115,7 @@ END
     on cluster
 }
 
-# Learner 3, 6, ... hands in what is wrong, and the rest the solution.
+# Learners 3, 6, ... leave the starter as it is; the others have the solution.
 make_clones() {
     local i clone
     try start ch05/1
