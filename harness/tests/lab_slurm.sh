@@ -98,7 +98,7 @@ END
 
 # A machine whose nsys notes which GPU it was given, and whether somebody else had that.
 make_cluster() {
-    machine cluster nvidia-smi nvcc nsys
+    machine cluster nvidia-smi=two nvcc nsys
     mv "$temporary/cluster/nsys" "$temporary/cluster/real_nsys"
     cat >"$temporary/cluster/nsys" <<END
 #!/usr/bin/env bash
@@ -155,6 +155,7 @@ whole_class() {
         "$learners COMPLETED"
     check 'a report each' test "$(find handed-in -name '*.json' | wc -l)" -eq "$learners"
     check 'nobody shares a GPU' test ! -e "$temporary/shared"
+    check 'nor waits for the GPU of another' test -z "$(grep -l waiting handed-in/*.txt)"
     check 'both GPUs are used, one by each check' \
         test "$(sort "$temporary/gpus" | uniq -c | awk '{ sum += $1; print $2 } END { print sum }' | xargs)" \
         = "0 1 $learners"
@@ -178,7 +179,7 @@ one_learner() {
     topic='srun, and scancel'
     local before waiting
     make_cluster
-    machine hanging nvidia-smi nvcc nsys=hangs
+    machine hanging nvidia-smi=two nvcc nsys=hangs
     try start ch05/1
     ln -sf "$lab" lab
     check 'the page has the command' \
