@@ -292,10 +292,14 @@ void print_first_program(const Course& course, const Chapter& chapter) {
     if (needs.reports) print_reports(evidence, program.name);
     if (needs.trace) {
         const std::string title = program.name + (chapter.pair.range ? ", range " + *chapter.pair.range : "");
-        const TimelineOptions options{title, "", chapter.pair.range};
-        fmt::print("\n{}", timeline_terminal(build_timeline(evidence.trace(), options), terminal_columns(100),
-                                             terminal_has_colour()));
-        fmt::print("\nzoom     ./lab timeline {} --html look.html\n", file);
+        TimelineOptions options{title, "", chapter.pair.range};
+        options.to_ns = chapter.look_to_ns;
+        fmt::print("\n{}\n", timeline_terminal(build_timeline(evidence.trace(), options),
+                                               terminal_columns(100), terminal_has_colour()));
+        if (chapter.look_to_ns)
+            fmt::print("all      ./lab timeline {}{}\n", file,
+                       chapter.pair.range ? " --range " + shell_line({*chapter.pair.range}) : "");
+        fmt::print("zoom     ./lab timeline {} --html look.html\n", file);
     }
     fmt::print("sums     ./lab analyze {}\n", file);
     if (needs.details) fmt::print("ncu      ./lab ncu-details {}\n", file);
