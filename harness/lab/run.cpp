@@ -291,7 +291,9 @@ void print_first_program(const Course& course, const Chapter& chapter) {
     const Needs needs = chapter.pair.needs();
     if (needs.reports) print_reports(evidence, program.name);
     if (needs.trace) {
-        const std::string title = program.name + (chapter.pair.range ? ", range " + *chapter.pair.range : "");
+        std::string title = program.name;
+        if (chapter.pair.range)
+            title += (chapter.look_to_ns ? ", the beginning of range " : ", range ") + *chapter.pair.range;
         TimelineOptions options{title, "", chapter.pair.range};
         options.to_ns = chapter.look_to_ns;
         fmt::print("\n{}\n", timeline_terminal(build_timeline(evidence.trace(), options),

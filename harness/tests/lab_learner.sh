@@ -236,6 +236,9 @@ quiz() {
     prints 'right: 1 stream in this recording'
     prints 'Stream 13 Kernels'
     check 'the fixed program is not there' lacks "$out" 'fixed'
+    try look ch01 --answers "$answers"
+    prints 'buggy, the beginning of range solve: 36 ms'
+    prints 'all      ./lab timeline ch01_tools/evidence/h200/buggy.sqlite --range solve'
     rm -rf work
     if has_terminal; then typed_quiz; else skip 'no `script` to make a terminal with'; fi
 }
