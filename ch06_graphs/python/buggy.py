@@ -1,4 +1,4 @@
-# Water flows round a ring of pipe, one cell per tick, and takes on some of the warmth outside. The GPU is mostly idle.
+# Water flows round a ring of pipe, one cell a tick, and takes on some of the warmth outside. The GPU is mostly idle.
 #
 # look:   nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node -f true -o buggy \
 #             python3 ch06_graphs/python/buggy.py
@@ -8,7 +8,7 @@ import time
 import torch
 from torch.cuda import nvtx
 
-TICKS, CELLS, EXCHANGE = 500, 1003, 1e-3  # ticks per step, cells, share of the difference to the outside
+TICKS, CELLS, EXCHANGE = 500, 1003, 1e-3  # ticks of a step, cells of the ring, of the difference to the outside
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 2
 
 

@@ -1,4 +1,4 @@
-# Water flows round a ring of pipe, one cell per tick, and takes on some of the warmth outside. A step is one launch.
+# Water flows round a ring of pipe, one cell a tick, and takes on some of the warmth outside. A step is one launch.
 #
 # look:   nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node -f true -o fixed \
 #             python3 ch06_graphs/python/fixed.py
@@ -8,7 +8,7 @@ import time
 import torch
 from torch.cuda import nvtx
 
-TICKS, CELLS, EXCHANGE = 500, 1003, 1e-3  # ticks per step, cells, share of the difference to the outside
+TICKS, CELLS, EXCHANGE = 500, 1003, 1e-3  # ticks of a step, cells of the ring, of the difference to the outside
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 2
 
 
@@ -21,7 +21,7 @@ def flow(water, outside):
 
 def make_step(water, outside):
     """Captures a step in a graph, and returns the function that launches it: it changes `water` in place."""
-    side = torch.cuda.Stream()  # warm up what is captured, in another stream than the default one
+    side = torch.cuda.Stream()  # what is captured has to be warmed up, in another stream than the default one
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         flow(water, outside)
@@ -46,7 +46,7 @@ def measured_ms(step):
 
 def main():
     first, outside = torch.rand((2, CELLS), generator=torch.Generator().manual_seed(6)).unbind()
-    water, device_outside = first.cuda(), outside.cuda()  # a graph uses their memory, but doesn't own it
+    water, device_outside = first.cuda(), outside.cuda()  # a graph uses their memory, and does not keep it
     step = make_step(water, device_outside)
     with nvtx.range("warm-up"):
         step()
