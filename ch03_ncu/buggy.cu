@@ -1,7 +1,7 @@
 // Adds two arrays, c = a + b: a small pair of half a million numbers, and a large pair that fits no cache.
 //
-// Symptom: everything is meant to be float, and the answer is right. But a large addition takes twice as long as
-// its bytes should need, although ncu says that DRAM is 90 % busy.
+// Symptom: everything is meant to be float, and the answer is right. But a large addition takes twice as long
+// as its bytes should need, although ncu says that DRAM is 90 % busy.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch03_ncu/buggy.cu -o buggy
 // look:    ncu -k vecadd --launch-skip 1 --launch-count 4 --set full -f -o buggy ./buggy

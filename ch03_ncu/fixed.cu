@@ -1,7 +1,7 @@
 // Adds two arrays, c = a + b: a small pair of half a million numbers, and a large pair that fits no cache.
 //
-// Right: the literal 0.0f makes the numbers float, on the host and, because the type is deduced from there, in
-// the kernel too. Half as many bytes move, and no thread executes an FP64 instruction.
+// Right: the literal 0.0f makes the numbers float, on the host and, because the type is deduced from there,
+// in the kernel too. Half as many bytes move, and no thread executes an FP64 instruction.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch03_ncu/fixed.cu -o fixed
 // look:    ncu -k vecadd --launch-skip 1 --launch-count 4 --set full -f -o fixed ./fixed
