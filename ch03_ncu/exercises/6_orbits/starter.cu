@@ -103,8 +103,8 @@ double expected_pull(const Body& body) {
 }
 
 int main(int argc, char** argv) {
-    Options options(argc, argv, "Finds where the planets and comets of a catalog stand on their orbits.");
-    const int count = options.integer("--count", 1'000'003, 1, 50'000'000, "bodies in the catalog");
+    Options options(argc, argv, "Finds where the planets and comets of a catalogue stand on their orbits.");
+    const int count = options.integer("--count", 1'000'003, 1, 50'000'000, "bodies in the catalogue");
     options.done();
     require_gpu(count * (sizeof(Body) + sizeof(int) + sizeof(float)));
 
