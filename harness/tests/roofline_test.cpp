@@ -52,7 +52,7 @@ TEST_CASE("roofline: roofs and points are read from evidence, and what has none 
     const Evidence roofs = open_recorded(course, chapter.measures_roofs()->programs[0]);
     const RooflineEvidence whole = collect_points(course, chapter, "", roofs, false);
     CHECK(whole.left_out.empty());
-    CHECK(whole.points.size() == 4);
+    CHECK(whole.points.size() == 5);
     const Case* const exercise = chapter.exercise("count_it");
     REQUIRE(exercise);
     if (!exercise->draft || is_freshly_recorded(course, exercise->programs)) {
