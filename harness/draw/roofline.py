@@ -141,6 +141,8 @@ class Roofline:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_minor_formatter(lambda *_: "")
         axes.grid(color=GRID, linewidth=0.8)
+        if self.data.get("blank"):
+            axes.grid(which="minor", color=GRID, linewidth=0.3)
         axes.tick_params(which="both", color=INK, labelcolor=GREY)
         axes.spines[["top", "right"]].set_visible(False)
         looks = [look for look in LOOK.values() if any(point["look"] == look for point in self.drawn)]
