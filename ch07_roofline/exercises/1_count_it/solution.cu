@@ -1,8 +1,8 @@
-// Runs five kernels over one matrix, saxpy, stencil, softmax, gemv and gemm, and says how many FLOP and bytes
-// a launch of each is worth.
+// Runs five kernels over one matrix, saxpy, stencil, softmax, gemv and gemm, and prints how many FLOP and
+// bytes a launch of each is worth.
 //
-// Right: a fused multiplication and addition is two operations, and compulsory bytes are what a kernel must
-// read and write at least: each number once, whatever the kernel asks for.
+// Right: a fused multiply-add is two operations. Compulsory bytes are the least that a kernel must read and
+// write: each element once, whatever the kernel requests.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    ncu --launch-count 5 --set roofline -f -o solution ./solution

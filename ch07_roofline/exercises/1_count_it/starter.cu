@@ -1,9 +1,9 @@
-// Runs five kernels over one matrix, saxpy, stencil, softmax, gemv and gemm, and says how many FLOP and bytes
-// a launch of each is worth.
+// Runs five kernels over one matrix, saxpy, stencil, softmax, gemv and gemm, and prints how many FLOP and
+// bytes a launch of each is worth.
 //
 // Symptom: the counters disagree with nearly every number in the table.
 // Task: count again, from the kernels below. A FLOP is an addition, a subtraction or a multiplication of
-// floats; the bytes are the compulsory ones: each number that must come from DRAM or go there, once.
+// floats. The bytes are the compulsory ones: each element that must come from DRAM or go there, once.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu --launch-count 5 --set roofline -f -o starter ./starter

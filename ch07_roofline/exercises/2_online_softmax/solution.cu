@@ -1,4 +1,4 @@
-// Computes a soft argmax: the position that is expected if each number of a row is as likely as softmax says.
+// Computes a soft argmax: the mean position, if each element of a row is as likely as softmax says.
 //
 // Right: one kernel reads the matrix once, and rescales its sums when a larger score comes.
 //

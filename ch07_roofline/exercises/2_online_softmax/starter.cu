@@ -1,6 +1,6 @@
-// Computes a soft argmax: the position that is expected if each number of a row is as likely as softmax says.
+// Computes a soft argmax: the mean position, if each element of a row is as likely as softmax says.
 //
-// Symptom: three kernels read the whole matrix each. Task: one kernel that reads it once.
+// Symptom: each of three kernels reads the whole matrix. Task: write one kernel that reads it once.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu -k regex:row --launch-count 3 --section MemoryWorkloadAnalysis ./starter

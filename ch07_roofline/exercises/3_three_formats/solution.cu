@@ -1,7 +1,7 @@
-// Decoding one token multiplies each weight matrix by one vector, y = W x. Here W is in FP32, BF16 and FP8.
+// To decode a token, each weight matrix is multiplied by one vector, y = W x. W is in FP32, BF16 and FP8.
 //
-// Right: a thread asks for 16 bytes at a time whatever they hold, and converts FP8 two by two. The time
-// follows the bytes.
+// Right: a thread loads 16 bytes at a time, whatever they hold, and converts FP8 in pairs. The time follows
+// the bytes.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    ncu -k regex:gemv --launch-count 3 --set full --import-source yes -f -o solution ./solution

@@ -1,7 +1,7 @@
-// Decoding one token multiplies each weight matrix by one vector, y = W x. Here W is in FP32, BF16 and FP8.
+// To decode a token, each weight matrix is multiplied by one vector, y = W x. W is in FP32, BF16 and FP8.
 //
 // Symptom: BF16 takes half the time of FP32. FP8 takes longer than either.
-// Task: find out what holds FP8 up, and mend it.
+// Task: find out what holds FP8 up, and fix it.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu -k regex:gemv --launch-count 3 --set full --import-source yes -f -o starter ./starter

@@ -1,8 +1,8 @@
-// What follows a matrix product in many networks: to each token's row a bias is added, the activation SiLU is
-// applied, the residual is added, and the row is scaled to a mean square of 1 (RMS norm).
+// What follows a GEMM in many networks: each token's row gets a bias, the activation SiLU and the residual,
+// and is scaled to a mean square of 1 (RMS norm).
 //
 // Right: one kernel does all four. A block keeps its token's row in shared memory between the two loops, so
-// that memory is passed over three times: x and the residual are read, and the result is written.
+// it makes three passes over memory: it reads x and the residual, and writes the result.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    ncu --section MemoryWorkloadAnalysis --launch-count 4 -f -o solution ./solution

@@ -1,8 +1,8 @@
-// What follows a matrix product in many networks: to each token's row a bias is added, the activation SiLU is
-// applied, the residual is added, and the row is scaled to a mean square of 1 (RMS norm).
+// What follows a GEMM in many networks: each token's row gets a bias, the activation SiLU and the residual,
+// and is scaled to a mean square of 1 (RMS norm).
 //
 // Symptom: by the bytes of x, the residual and the result, a step should take a third of its time.
-// Task: find out by counters what costs the rest, and save it.
+// Task: find out by counters what costs the rest, and save that time.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu --section MemoryWorkloadAnalysis --launch-count 4 -f -o starter ./starter

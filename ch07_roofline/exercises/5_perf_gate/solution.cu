@@ -1,9 +1,9 @@
-// A performance gate in small. 20 times it compares a program with itself (A/A), which should raise no alarm,
-// and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, as CI machines
-// are. Then it does the same 1,000 times each with modelled times, to find out how often the gate is wrong.
+// A small performance gate. 20 times it compares a program with itself (A/A), which should raise no alarm,
+// and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, like a CI
+// machine. Then it does the same 1,000 times each with modelled times: how often is the gate wrong?
 //
-// Right: the runs are made in pairs, and a coin decides each time who goes first. The verdict rests on the
-// median of the pairs' ratios and on the interval that holds it, whatever the noise looks like.
+// Right: the runs are made in pairs, and a coin decides each time which one goes first. The verdict rests on
+// the median of the pairs' ratios and on its interval, whatever the noise looks like.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

@@ -1,9 +1,9 @@
-// A performance gate in small. 20 times it compares a program with itself (A/A), which should raise no alarm,
-// and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, as CI machines
-// are. Then it does the same 1,000 times each with modelled times, to find out how often the gate is wrong.
+// A small performance gate. 20 times it compares a program with itself (A/A), which should raise no alarm,
+// and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, like a CI
+// machine. Then it does the same 1,000 times each with modelled times: how often is the gate wrong?
 //
-// Symptom: the gate raises alarms although B is A.
-// Task: find out where they come from, and mend `plan` and `judge`, so that it alarms in at most 40 of 1,000
+// Symptom: the gate raises alarms although B is the same as A.
+// Task: find out where they come from, and fix `plan` and `judge`, so that it alarms in at most 40 of 1,000
 // A/A trials, and in at least 950 of 1,000 A/B trials.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)

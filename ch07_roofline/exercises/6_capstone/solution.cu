@@ -2,8 +2,8 @@
 // gives each of them its next token, which goes back at once. Clients are served in groups, and groups are
 // independent.
 //
-// Right: the five faults of the starter are repaired. README.md says how each is found; `diff starter.cu
-// solution.cu` says how each is fixed.
+// Right: the five faults of the starter are fixed. README.md says how each is found, and `diff starter.cu
+// solution.cu` shows how each is fixed.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

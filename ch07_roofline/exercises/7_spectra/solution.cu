@@ -1,10 +1,10 @@
-// What a telescope makes of a night's spectra. Readings of the camera become brightness by a table; each
-// spectrum is smoothed and brought to a level of 1; a series gives the depth at each channel; and the deepest
-// channel of each spectrum is found.
+// Processes a telescope's spectra of one night. A table turns the camera's readings into brightness. Each
+// spectrum is smoothed and scaled to a level of 1. A series gives the depth at each channel, and a search
+// finds the deepest channel of each spectrum.
 //
-// Right every night: the table is as large as it has entries that differ, a spectrum has all the shared
-// memory that a block can get, the series is in single precision, and each spectrum has a block that searches
-// it.
+// Right every night: the table has no repeated entries, a spectrum has all the shared memory that a block can
+// get, the series is in single precision, and each spectrum has its own block in the search.
+//
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

@@ -1,6 +1,6 @@
-// What a telescope makes of a night's spectra. Readings of the camera become brightness by a table; each
-// spectrum is smoothed and brought to a level of 1; a series gives the depth at each channel; and the deepest
-// channel of each spectrum is found.
+// Processes a telescope's spectra of one night. A table turns the camera's readings into brightness. Each
+// spectrum is smoothed and scaled to a level of 1. A series gives the depth at each channel, and a search
+// finds the deepest channel of each spectrum.
 //
 // Symptom: some nights take longer than others, up to several times, though they have as many readings.
 //
