@@ -109,7 +109,7 @@ Verdict judge(const std::vector<double>& a_ms, const std::vector<double>& b_ms) 
     return low > -threshold && high < threshold ? Verdict::no_difference : Verdict::inconclusive;
 }
 
-/// Runs A and B in the order asked for, and compares what they print with the oracle.
+/// Runs A and B in the given order, and compares their results with the reference.
 class Bench {
   public:
     Bench(size_t runs, int steps) : sums_(device_array<unsigned>(runs)), steps_(steps) {
@@ -154,7 +154,7 @@ class Bench {
 };
 
 /// The verdict on a trial: the runs' times are those of `times_ms`, in the order of `plan`. Ends the program
-/// if that is no order of as many A as B.
+/// if that isn't an order of as many A as B.
 template <class Times>
 Verdict verdict_on(size_t pairs, uint64_t seed, Times times_ms) {
     const std::string order = plan(pairs, seed);

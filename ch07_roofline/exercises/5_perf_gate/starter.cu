@@ -92,7 +92,7 @@ Verdict judge(const std::vector<double>& a_ms, const std::vector<double>& b_ms) 
     return ratio > 1.03 ? Verdict::slower : ratio < 1 / 1.03 ? Verdict::faster : Verdict::no_difference;
 }
 
-/// Runs A and B in the order asked for, and compares what they print with the oracle.
+/// Runs A and B in the given order, and compares their results with the reference.
 class Bench {
   public:
     Bench(size_t runs, int steps) : sums_(device_array<unsigned>(runs)), steps_(steps) {
@@ -137,7 +137,7 @@ class Bench {
 };
 
 /// The verdict on a trial: the runs' times are those of `times_ms`, in the order of `plan`. Ends the program
-/// if that is no order of as many A as B.
+/// if that isn't an order of as many A as B.
 template <class Times>
 Verdict verdict_on(size_t pairs, uint64_t seed, Times times_ms) {
     const std::string order = plan(pairs, seed);
