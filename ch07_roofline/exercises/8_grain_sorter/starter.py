@@ -18,7 +18,7 @@ except ImportError:
     sys.exit(77)
 
 PIXELS, WIDTH, BLOCKS, QUALITIES = 1024, 512, 8, 10
-BATCH, BATCHES, EPOCHS = 1024, 8, 4  # photographs per step, steps per epoch
+BATCH, BATCHES, EPOCHS = 1024, 8, 4  # photographs a step, steps an epoch
 COUNT, STEPS = BATCH * BATCHES, BATCHES * EPOCHS
 RATE, BETAS, EPSILON, DECAY, MOST_NORM = 1e-3, (0.9, 0.999), 1e-8, 0.5, 0.5
 
