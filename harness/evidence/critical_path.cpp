@@ -21,6 +21,7 @@ constexpr std::size_t kCandidates = 8;        ///< of what ended last
 constexpr int64_t kLaunchedEarly_ns =
     10'000;  ///< a launch so long before is not why work starts when it does
 constexpr std::size_t kKernelsTried = 5;
+constexpr std::size_t kMostLinks = 50'000'000;
 
 /// The value that a twentieth of all are below; `usual` if there is none.
 int64_t low_of(std::vector<int64_t> values, int64_t usual) {
@@ -268,6 +269,10 @@ void Dependencies::walk(const Part& part, int32_t w, CriticalPath& path) const {
             c = call.previous;
         }
     }
+    if (path.links.size() + links.size() > kMostLinks)
+        throw Error(
+            "the work of these ranges overlaps so much that their paths are too long to hold; choose a range "
+            "that has them inside it");
     path.links.insert(path.links.end(), links.rbegin(), links.rend());
 }
 

@@ -38,7 +38,7 @@ class Streams {
     struct Stream {
         StreamTables::Kind kind = StreamTables::blocking;
         int64_t device = -1;
-        int32_t last = kNoWork;
+        int32_t last = kNoWork, last_call = -1;
         std::vector<int32_t> events;  ///< that its next work waits for
     };
     struct Thread {
@@ -92,8 +92,10 @@ class Streams {
             wait_for(process.streams[wait.stream].last);
         } else if (waits || (name.starts_with("cudaFree") && !is("Async"))) {
             for (const auto& [_, stream] : process.streams)
-                if (stream.last != kNoWork && work_of(stream.last).end_ns > thread.waited_ns)
-                    wait_for(stream.last);
+                if (const int32_t last = stream.last; last != kNoWork &&
+                                                      work_of(last).end_ns > thread.waited_ns &&
+                                                      work_of(last).end_ns <= call.end_ns)
+                    wait_for(last);
             thread.waited_ns = call.start_ns;
         }
     }
@@ -107,10 +109,13 @@ class Streams {
         after(stream.last);
         std::for_each(stream.events.begin(), stream.events.end(), after);
         stream.events.clear();
+        // What the default stream has waited for already, other work on it need not wait for again.
         for (const auto& [_, other] : processes_[call.process].streams)
-            if (other.device == work.device && other.kind != stream.kind &&
+            if (other.last_call > stream.last_call && other.device == work.device &&
+                other.kind != stream.kind &&
                 other.kind + stream.kind == StreamTables::blocking + StreamTables::legacy_default)
                 after(other.last);
+        stream.last_call = work.call;
         stream.device = work.device;
         stream.last = number;
         threads_[call.thread].stream = work.stream;

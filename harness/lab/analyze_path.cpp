@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "core/table.h"
 #include "core/text.h"
@@ -108,19 +109,19 @@ void print_critical_path(const ReportFile& report, const std::optional<std::stri
                    share_of(rows[i].ns, path.total_ns)});
     }
     if (others.count > 0)
-        table.add({"the rest; --json has all", std::to_string(others.count), format_ns(others.ns),
+        table.add({"all else, which --json has", std::to_string(others.count), format_ns(others.ns),
                    share_of(others.ns, path.total_ns)});
-    fmt::print("\n{}\n",
-               paragraph(fmt::format("Of {} work and waiting, each link waits for the one before it:",
-                                     format_ns(path.total_ns))));
+    fmt::print("\n{}\n", paragraph(fmt::format("{} {}. This chain sets it, each link after the one before:",
+                                               format_ns(path.total_ns),
+                                               range ? "from the start of the range to the end of its work"
+                                                     : "from the first GPU work to the last")));
     fmt::print("{}\n", table.text());
-    std::size_t shown = 0;
-    for (const FreeKernel& k : dependencies.free_kernels(path))
-        if (shown++ < kPathKernels)
-            fmt::print("{}\n", paragraph(fmt::format("If {} took no time, it would be {}: {} less.",
-                                                     shorten_middle(printable(trace.name_of(k.name)), 48),
-                                                     format_ns(k.total_ns), format_ns(k.gain_ns))));
-    if (shown == 0) fmt::print("No kernel is on the path: a faster one gains nothing.\n");
+    const std::vector<FreeKernel> kernels = dependencies.free_kernels(path);
+    if (kernels.empty()) fmt::print("No kernel that computes is on it, so a faster one gains nothing.\n");
+    for (const FreeKernel& k : std::span(kernels).first(std::min(kernels.size(), kPathKernels)))
+        fmt::print("{}\n", paragraph(fmt::format("If {} took no time, it would be {}: {} less.",
+                                                 shorten_middle(printable(trace.name_of(k.name)), 40),
+                                                 format_ns(k.total_ns), format_ns(k.gain_ns))));
     if (path.threads > 1)
         fmt::print("{}\n", paragraph(fmt::format("{} threads make CUDA calls. What one waits for another is "
                                                  "not recorded, and counts as host code.",
