@@ -32,6 +32,7 @@ std::vector<Words> commands_of_course() {
          {"run", "list", "analyze", "compare", "report", "class", "quiz", "check", "gate", "look", "diagnose",
           "review", "doctor", "verify", "timeline", "ncu-details"})
         all.push_back({"help", command});
+    all.push_back({"analyze", "ch05_streams/evidence/h200/fixed.sqlite", "--critical-path"});
     const auto add = [&](const std::string& name, const Case& of) {
         all.push_back({"run", name, "--recorded"});
         const Program& program = of.programs.back();
