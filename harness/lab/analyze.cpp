@@ -363,7 +363,8 @@ Json as_json(const ReportFile& report, const std::string& file, const std::optio
         if (critical_path) json["critical_path"] = critical_path_json(report, range);
         if (!trace.knows_results)
             for (auto& call : json["api"]) call["failed"] = nullptr;
-        if (report.evidence) json["unified_memory"] = unified_memory_json(*report.evidence, range);
+        json["unified_memory"] =
+            report.evidence ? unified_memory_json(*report.evidence, range) : Json(nullptr);
     }
     if (range || !report.evidence) return json;
     const Evidence& evidence = *report.evidence;
