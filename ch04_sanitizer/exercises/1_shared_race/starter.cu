@@ -2,7 +2,7 @@
 // block adds the sums of its columns in a tree in shared memory.
 //
 // Symptom: the sums are wrong, in every run.
-// Task: find out with racecheck who reads what before it is written, and put that right.
+// Task: find out with racecheck who reads what before it's written, and fix that.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    compute-sanitizer --tool racecheck ./starter --triangles 3

@@ -1,5 +1,5 @@
-// A ship sounds the sea floor along a line. Each ping is an echo of some hundred samples: it is sharpened and
-// levelled on the GPU, its strength is averaged over bands of depth, and the bottom is tracked from ping to
+// A ship sounds the sea floor along a line. Each ping is an echo of some hundred samples: it's sharpened and
+// leveled on the GPU, its strength is averaged over bands of depth, and the bottom is tracked from ping to
 // ping. A line has several legs, which are worked on one after the other.
 //
 // Symptom: all answers are right, on every line. Who is to take the program over runs it under
@@ -59,7 +59,7 @@ __device__ int warp_sum(int number) {
     return number;
 }
 
-/// Sets off each sample from its two neighbours. A ping has silence on both sides, and fades into it.
+/// Sets off each sample from its two neighbors. A ping has silence on both sides, and fades into it.
 __global__ void sharpen(const int* pings, const int* fade, int* sharp, int samples, int stride) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
     if (i >= samples) return;
@@ -109,7 +109,7 @@ __device__ int strongest(const int* ping, int samples) {
     return best % 1024;
 }
 
-/// Where each ping has met the bottom, and how that has changed from the ping before: a warp a ping.
+/// Where each ping has met the bottom, and how that has changed from the ping before: a warp per ping.
 __global__ void track(const int* levelled, int* bottom, int* changes, int pings, int samples, int stride) {
     __shared__ int found[kMostPings];
     const int warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
@@ -128,7 +128,7 @@ __global__ void track(const int* levelled, int* bottom, int* changes, int pings,
 
 // ---- the oracle ------------------------------------------------------------------------------------------
 
-/// What is asked of a line: averages of bands after the last leg, bottom and change of each ping.
+/// What's asked of a line: averages of bands after the last leg, bottom and change of each ping.
 struct Chart {
     std::vector<int> averages, bottom, changes;
 

@@ -2,7 +2,7 @@
 // districts, `weigh` counts letters by weight, and `load` gives each to the van of its district. While a
 // batch is sorted, the next one is copied to the GPU.
 //
-// Symptom: most days end well. This one ends early, with an error, and on a shorter one there is none.
+// Symptom: most days end well. This one ends early, with an error, and on a shorter one there's none.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 CUDA_COREDUMP_FILE=day.nvcudmp ./starter
@@ -95,7 +95,7 @@ class Office {
     explicit Office(const Districts& districts)
         : first_of_(on_gpu(districts.first_of)), van_of_(on_gpu(districts.van_of)) {}
 
-    /// Takes a batch in. The host does not wait.
+    /// Takes a batch in. The host doesn't wait.
     void sort(const unsigned* postcodes, const unsigned* grams) {
         Slot& slot = slots_[batches_++ % kSlots];
         constexpr size_t kBytes = kBatch * sizeof(unsigned);

@@ -61,7 +61,7 @@ __global__ void measure_wind(int wind, unsigned* factors) {
     factors[wind] = factor_of(wind);
 }
 
-/// A thread a sounding: where it ends up is noted, and counted on the map.
+/// A thread per sounding: where it ends up is noted, and counted on the map.
 __global__ void drift(const unsigned* soundings, const unsigned* factor, int steps, int layers, unsigned* map,
                       unsigned* cells) {
     const unsigned i = blockIdx.x * kThreads + threadIdx.x;

@@ -2,7 +2,7 @@
 // the GPU, cooled and copied back in a stream of its own.
 //
 // Right: both host arrays are pinned. The copy engines read and write them directly, so a copy call only
-// queues its copy and returns, and a copy of one part runs beside the kernel of another.
+// queues its copy and returns, and a copy of one part runs next to the kernel of another.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
                                    cudaMemcpyDeviceToHost, stream));
     };
 
-    // A GPU that reads the host's page tables (ATS) need not show what this program is about.
+    // A GPU that reads the host's page tables (ATS) needn't show what this program is about.
     int reads_pageable = 0;
     cudaPointerAttributes memory{};
     CUDA_CHECK(cudaDeviceGetAttribute(&reads_pageable, cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0));

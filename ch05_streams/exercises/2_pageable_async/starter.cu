@@ -1,7 +1,7 @@
 // Cools an array of temperatures (in degrees Celsius) by Newton's law, in parts: each part is copied to
 // the GPU, cooled and copied back in a stream of its own.
 //
-// Symptom: four non-blocking streams, every copy asynchronous by name, and still no copy runs beside a
+// Symptom: four non-blocking streams, every copy asynchronous by name, and still no copy runs next to a
 // kernel; the host is held up inside the copy calls as well.
 // Task: make the copies asynchronous in fact.
 //
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
                                    cudaMemcpyDeviceToHost, stream));
     };
 
-    // A GPU that reads the host's page tables (ATS) need not show what this program is about.
+    // A GPU that reads the host's page tables (ATS) needn't show what this program is about.
     int reads_pageable = 0;
     cudaPointerAttributes memory{};
     CUDA_CHECK(cudaDeviceGetAttribute(&reads_pageable, cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0));

@@ -1,4 +1,4 @@
-// A radio station digitises its archive. Tapes are cleaned and discs restored on the GPU, each by itself. The
+// A radio station digitizes its archive. Tapes are cleaned and discs restored on the GPU, each by itself. The
 // program runs both with 1, 2, 4, 8 and 16 streams, several times over, then once more with the number of
 // streams that it ships with.
 //

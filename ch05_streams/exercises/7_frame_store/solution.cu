@@ -100,7 +100,7 @@ struct Sums {
     }
 };
 
-/// Where the neighbour of a pixel lies that it is smoothed with.
+/// Where the neighbor of a pixel lies that it is smoothed with.
 __host__ __device__ size_t neighbour(size_t i, size_t pixels) {
     return i + 1 < pixels ? i + 1 : 0;
 }
