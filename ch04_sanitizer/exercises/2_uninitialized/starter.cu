@@ -1,5 +1,5 @@
-// Counts the bytes of several recordings, 64 kinds each, a recording in four chunks: every block counts its
-// share of a chunk in shared memory, then one thread a kind adds what the blocks have found to the bin.
+// Counts the bytes of several recordings, 64 kinds each, in four chunks per recording. Every block counts its
+// share of a chunk in shared memory, then one thread per kind adds what the blocks found to the bin.
 //
 // Symptom: a single recording may come out right. Several don't.
 // Task: let initcheck say which array is read before anyone has written to it, and fix that.

@@ -1,6 +1,6 @@
-// Cleans a week of readings of each tide gauge of a coast: one block a gauge, one warp a day, 32 levels a
-// day. A gauge isn't the same all year: loggers get replaced, sensors get replaced, and clocks are put
-// forward.
+// Cleans a week of readings of each tide gauge of a coast: one block per gauge, one warp per day, and
+// 32 levels a day. A gauge isn't the same all year: loggers get replaced, sensors get replaced, and clocks
+// are put forward.
 //
 // Right: what a day was decides what each thread stores and what it makes of its neighbors' levels. The
 // barrier between the two is one line for all threads of a block, whatever their days were.

@@ -37,7 +37,7 @@ __global__ void find_district(const unsigned* postcodes, const unsigned* first_o
     districts[i] = low - 1;
 }
 
-/// A thread a letter. Each block counts for itself before it adds to the counts of the day.
+/// One thread per letter. Each block counts for itself before it adds to the counts of the day.
 __global__ void weigh(const unsigned* grams, unsigned* classes) {
     __shared__ unsigned of_block[kClasses];
     for (unsigned c = threadIdx.x; c < kClasses; c += kThreads) of_block[c] = 0;
@@ -47,7 +47,7 @@ __global__ void weigh(const unsigned* grams, unsigned* classes) {
     for (unsigned c = threadIdx.x; c < kClasses; c += kThreads) atomicAdd(&classes[c], of_block[c]);
 }
 
-/// A thread a letter: onto the list of its van, with its weight.
+/// One thread per letter: onto the list of its van, with its weight.
 __global__ void load(const unsigned* districts, const unsigned* grams, const unsigned* van_of,
                      unsigned* counts, unsigned* loads, unsigned* lists) {
     const unsigned i = blockIdx.x * kThreads + threadIdx.x;
@@ -68,7 +68,7 @@ struct Districts {
         for (unsigned d = 0; d < kDistricts; ++d) van_of[d] = static_cast<unsigned>(random()) % kVans;
     }
 
-    /// The van of a postcode: the oracle.
+    /// The van of a postcode, as a reference.
     [[nodiscard]] unsigned van_for(unsigned postcode) const {
         if (postcode < kFirst || postcode >= kEnd) return kVans;
         return van_of[std::upper_bound(first_of.begin(), first_of.end(), postcode) - first_of.begin() - 1];

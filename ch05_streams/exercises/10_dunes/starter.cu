@@ -1,5 +1,5 @@
 // Dunes wander through a desert whose northern half belongs to one GPU and whose southern half to another,
-// with a process for each. A step of the wind makes of every height a sum of its own and its four
+// with a process for each. A step of the wind turns every height into a sum of its own and its four
 // neighbors'. Where the halves meet, the neighbors' row comes from the other GPU.
 //
 // Symptom: all heights are right. But a step takes several times as long as `blow` does.

@@ -21,7 +21,7 @@ constexpr size_t kStreams = 4;
 constexpr float kAmbient = 20;        // degrees Celsius
 constexpr float kRate = 1.0f / 4096;  // share of the distance to the ambient temperature lost in a time step
 
-/// One thread a temperature. Arithmetic only, so that a part takes longer to cool than to copy at full rate.
+/// One thread per temperature. Arithmetic only, so a part takes longer to cool than to copy at full rate.
 __global__ void cool(float* temperature, size_t count, int steps) {
     const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
     if (i >= count) return;

@@ -2,8 +2,8 @@
 // the GPU, cooled and copied back in a stream of its own.
 //
 // Symptom: four non-blocking streams, every copy asynchronous by name, and still no copy runs next to a
-// kernel; the host is held up inside the copy calls as well.
-// Task: make the copies asynchronous in fact.
+// kernel; the host waits inside the copy calls as well.
+// Task: make the copies really asynchronous.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -22,7 +22,7 @@ constexpr size_t kStreams = 4;
 constexpr float kAmbient = 20;        // degrees Celsius
 constexpr float kRate = 1.0f / 4096;  // share of the distance to the ambient temperature lost in a time step
 
-/// One thread a temperature. Arithmetic only, so that a part takes longer to cool than to copy at full rate.
+/// One thread per temperature. Arithmetic only, so a part takes longer to cool than to copy at full rate.
 __global__ void cool(float* temperature, size_t count, int steps) {
     const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
     if (i >= count) return;

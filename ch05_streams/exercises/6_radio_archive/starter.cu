@@ -73,7 +73,7 @@ __global__ void restore(const unsigned* samples, Filter filter, unsigned* sum) {
     add(sound, sum);
 }
 
-/// All steps of the filter as a single one, factor * x + increment, by squaring: the oracle.
+/// All steps of the filter as a single one, factor * x + increment, by squaring, as a reference.
 struct AllAtOnce {
     unsigned factor = 1, increment = 0;
     explicit AllAtOnce(Filter filter) {

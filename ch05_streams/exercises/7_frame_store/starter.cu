@@ -132,7 +132,7 @@ __global__ void sum_up(const unsigned* smoothed, size_t pixels, Sums* sums) {
     atomicAdd(&sums->odd, own.odd);
 }
 
-// ---- the oracle ------------------------------------------------------------------------------------------
+// ---- the reference ---------------------------------------------------------------------------------------
 
 /// The same on the host; all steps of `decode` are one, by squaring.
 Sums expected_sums(const unsigned* coded, size_t pixels, const unsigned* table) {
