@@ -26,6 +26,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/files.h"
 #include "core/process.h"
@@ -342,8 +343,8 @@ std::string status(const Page& page, const std::string&, Outputs&) {
         optional ? fmt::format(", {} of them optional", optional) : "");
 }
 
-/// What the fix changes, in one line: the finding that chapter.toml names as the headline.
-std::string headline(const Course& course, const Chapter& chapter) {
+/// What the fix changes: the finding that chapter.toml names as the headline, before and after.
+std::string headline(const Course& course, const Chapter& chapter, std::set<std::string>& gpus) {
     if (lacks_evidence(course, chapter.pair)) return "not recorded yet";
     const Finding* const finding = chapter.pair.finding(chapter.headline);
     if (!finding) return "";  // the chapter names none
@@ -351,39 +352,23 @@ std::string headline(const Course& course, const Chapter& chapter) {
     const auto measured = [&](std::size_t side) {
         return judge_finding(evidence.sides[side], *finding, side).measured;
     };
-    return fmt::format("{}: **{} → {}** ({})", finding->says, measured(0).text(),
-                       measured(1).text_in(finding->unit), evidence.sides[0].provenance().at("gpu"));
+    gpus.insert(evidence.sides[0].provenance().at("gpu"));
+    return fmt::format("{} → {}", measured(0).text(), measured(1).text_in(finding->unit));
 }
 
-/// What the pair's evidence looks like: the chapter's roofline or timeline, small; else the first line that a
-/// sanitizer says of the buggy program.
-std::string glimpse(const Page& page, const Chapter& chapter) {
-    for (const char* picture : {"roofline.svg", "timeline.svg"}) {
-        const fs::path path = page.course.root() / chapter.folder / picture;
-        if (fs::exists(path))
-            return fmt::format("<br><a href=\"{0}\"><img src=\"{0}\" width=\"220\" alt=\"{1}\"></a>",
-                               page.link_to(path), chapter.title);
-    }
-    const Program& buggy = chapter.pair.programs[0];
-    if (buggy.sanitizers.empty() || lacks_evidence(page.course, chapter.pair)) return "";
-    const std::vector<ToolReport> reports = reports_in(open_recorded(page.course, buggy));
-    if (reports.empty()) return "";
-    const std::string first = split(reports[0].text, '\n').front();
-    return fmt::format("<br>`{}`", trim(first.substr(first.find_first_not_of("= "))));
-}
-
+/// Says what each chapter asks, and nothing of what its tool shows: no picture, and of the numbers the
+/// headline.
 std::string chapter_table(const Page& page, const std::string&, Outputs&) {
-    Table table({"chapter", "case", "on the GPU, buggy → fixed", "minutes"},
-                {Align::left, Align::left, Align::left, Align::right});
-    for (const Chapter& chapter : page.course.chapters()) {
-        const bool ends = chapter.title.ends_with('?') || chapter.title.ends_with('.');
-        table.add({fmt::format("[{}]({}){}{}", chapter.id, page.link_to(chapter.folder / "README.md"),
-                               chapter.pair.draft ? " (a draft)" : "", glimpse(page, chapter)),
-                   fmt::format("**{}{}** {}", chapter.title, ends ? "" : ".", chapter.question),
-                   headline(page.course, chapter),
+    Table table({"chapter", "question", "slow → fast", "minutes"},
+                {Align::left, Align::left, Align::right, Align::right});
+    std::set<std::string> gpus;
+    for (const Chapter& chapter : page.course.chapters())
+        table.add({fmt::format("[{}]({}){}", chapter.title, page.link_to(chapter.folder / "README.md"),
+                               chapter.pair.draft ? " (a draft)" : ""),
+                   chapter.question, headline(page.course, chapter, gpus),
                    fmt::format("{} + {}", chapter.minutes, chapter.exercise_minutes())});
-    }
-    return table.markdown();
+    return fmt::format("{}\n*minutes: case + exercises; times recorded on {}*\n", table.markdown(),
+                       gpus.empty() ? "no GPU yet" : join({gpus.begin(), gpus.end()}, ", "));
 }
 
 std::string exercise_table(const Page& page, const std::string&, Outputs&) {
