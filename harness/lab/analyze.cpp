@@ -17,6 +17,7 @@
 #include "evidence/launches.h"
 #include "evidence/schema.h"
 #include "lab/analysis_json.h"
+#include "lab/analyze_path.h"
 #include "lab/analyze_ranks.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
@@ -352,13 +353,14 @@ void print_other_tools(const Evidence& evidence) {
 }
 
 Json as_json(const ReportFile& report, const std::string& file, const std::optional<std::string>& range,
-             const std::optional<int64_t>& device) {
+             const std::optional<int64_t>& device, bool critical_path) {
     Json json = Json::object();
     if (report.has_trace()) {
         const Trace& trace = report.trace();
         const Analysis a = analyse(trace, range, device);
         json = analysis_json(a, range_use(trace, range), first_steps(trace, a, file));
         json["source_format"] = trace.format == SourceFormat::kineto ? "kineto" : "nsys";
+        if (critical_path) json["critical_path"] = critical_path_json(report, range);
         if (!trace.knows_results)
             for (auto& call : json["api"]) call["failed"] = nullptr;
         if (report.evidence) json["unified_memory"] = unified_memory_json(*report.evidence, range);
@@ -371,16 +373,20 @@ Json as_json(const ReportFile& report, const std::string& file, const std::optio
 }
 
 int analyze(const std::string& file, const std::string& range_name, const std::string& device_number,
-            bool json, bool with_sizes) {
+            bool json, bool with_sizes, bool critical_path) {
     const auto device = gpu_number(device_number);
     const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
-    const ReportFile report = open_report(file, announce_to_terminal, range.has_value());
+    const ReportFile report = open_report(file, announce_to_terminal, range || critical_path);
     if (json) {
-        print_json(as_json(report, file, range, device));
+        print_json(as_json(report, file, range, device, critical_path));
         return kFine;
     }
     fmt::print("{}{}\n", bold(printable(file)), range ? fmt::format(", range '{}'", printable(*range)) : "");
     if (!report.label.empty()) fmt::print("{}\n", paragraph(report.label));
+    if (critical_path) {
+        print_critical_path(report, range);
+        return kFine;
+    }
     if (report.has_trace()) {
         const Analysis a = analyse(report.trace(), range, device);
         print_time(report, a, first_steps(report.trace(), a, file), with_sizes, device.has_value());
@@ -407,7 +413,7 @@ void add_analyze(Session& session) {
     struct Options {
         std::vector<std::string> files;
         std::string range, device;
-        bool json = false, sizes = false;
+        bool json = false, sizes = false, critical_path = false;
     };
     const auto options = std::make_shared<Options>();
     Subcommand command(
@@ -430,14 +436,20 @@ void add_analyze(Session& session) {
         [options] {
             if (options->files.size() > 1 && options->sizes)
                 throw Error("--sizes is about the kernels of one report: give one");
+            if (options->critical_path && (options->files.size() > 1 || !options->device.empty()))
+                throw Error("--critical-path is about all GPUs of one report: give one, and no --device");
             if (options->files.size() > 1)
                 return analyze_ranks(options->files, options->range, options->device, options->json);
-            return analyze(options->files[0], options->range, options->device, options->json, options->sizes);
+            return analyze(options->files[0], options->range, options->device, options->json, options->sizes,
+                           options->critical_path);
         });
     command.rest("FILE", options->files, std::string(kReportText) + "; several: one of each rank", true);
     command.option("--range", "NAME", options->range, kRangeText);
     command.option("--device", "N", options->device, kDeviceText);
     command.flag("--sizes", options->sizes, "lists the launch sizes of a kernel that has several");
+    command.flag(
+        "--critical-path", options->critical_path,
+        "only the chain of work and waiting that sets the time, and what it would be without a kernel");
     command.flag("--json", options->json, "prints everything as JSON");
 }
 

@@ -7,8 +7,9 @@
 //   <!-- figure: pair fixed range=R from=1ms to=2ms file=F -->   one program's, zoomed to an NVTX range, or
 //                                       to a part of it, in F; also first=KERNEL and recording=NAME
 //   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
-//                                       beside the page, and its numbers in two tables
-//   <!-- roofline: points=A|B roofs=C|D file=F -->   a picture of some points under two measured roofs, in F
+//                                       beside the page, and its numbers in two folded tables
+//   <!-- roofline: points=A|B roofs=C|D file=F -->   a picture of some points under two measured roofs, in F;
+//                                       with "blank" the roofs alone, for a reader who places the points
 //   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
 //   <!-- output: pair buggy nsys stats -->   all that a tool printed
 //   <!-- ncu: pair buggy section=SpeedOfLight -->   what ncu's page Details shows of a recorded run: a
@@ -172,16 +173,20 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
         if (word.starts_with("points=")) kept_points = names_in(word.substr(7));
         if (word.starts_with("roofs=")) kept_roofs = names_in(word.substr(6));
         if (word.starts_with("file=") && word.ends_with(".svg")) file = word.substr(5);
+        if (word == "blank") found.blank = true;
     }
     const bool is_part = !kept_points.empty();
     if (is_part) keep_only(found, kept_points, kept_roofs);
     const fs::path svg = page.file.parent_path() / file;
     outputs[svg] = roofline_picture(page, found, svg);
-    const std::string picture = fmt::format(
-        "![Roofline on logarithmic axes: measured roofs, {}a labelled point for each kernel]({})\n",
-        is_part ? "" : "theoretical ones dashed, ", file);
-    return is_part ? picture
-                   : fmt::format("{}\n{}\n*{}*\n", picture, roofline_tables(found, true), found.label);
+    const std::string picture =
+        fmt::format("![Roofline on logarithmic axes: measured roofs{}{}]({})\n",
+                    is_part ? "" : ", theoretical ones dashed",
+                    found.blank ? ", and no point yet" : ", a labelled point for each kernel", file);
+    if (is_part) return picture;
+    return fmt::format(
+        "{}\n<details>\n<summary>All roofs and points, in numbers</summary>\n\n{}\n</details>\n\n*{}*\n",
+        picture, roofline_tables(found, true), found.label);
 }
 
 /// "pair fixed range=solve to=2ms file=solve.svg": a program, or both if none is named; a range, with a + for

@@ -186,6 +186,10 @@ analyze() {
     expect 0 analyze "$recorded/fixed.sqlite" --range normalise
     expect 2 analyze "$recorded/fixed.sqlite" --range normalize
     says "'warm-up', 'normalise'"
+    expect 0 analyze "$recorded/fixed.sqlite" --range normalise --critical-path
+    for text in 'from the start of the range' 'single_thread_sum runs' 'If single_thread_sum took no time'; do prints "$text"; done
+    expect 2 analyze "$recorded/fixed.sqlite" --device 0 --critical-path
+    says 'and no --device'
     expect 0 analyze ch04_sanitizer/evidence/h200/buggy.sqlite
     prints '========= Leaked 400 bytes'
     expect 0 analyze harness/tests/samples/nsys_2025.3_fixed.sqlite

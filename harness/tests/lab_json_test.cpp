@@ -155,6 +155,25 @@ TEST_CASE("analyze --json of a small export, to the nanosecond") {
     CHECK(in_range.at("copies").empty());
 }
 
+TEST_CASE("analyze --critical-path --json adds the links of the path and what free kernels gain") {
+    const Json of_all = analyze(fs::path(LAB_SOURCE_FOLDER) / "ch05_streams/evidence/h200/fixed.sqlite",
+                                {"--range", "normalise", "--critical-path"});
+    CHECK(of_all.count("span_ns") == 1);
+    const Json& path = of_all.at("critical_path");
+    CHECK(names_in(path) == std::vector<std::string>{"by_kind", "free_kernels", "links", "links_left_out",
+                                                     "threads", "total_ns"});
+    int64_t by_kind = 0, in_links = 0;
+    for (const auto& [kind, ns] : path.at("by_kind").items()) by_kind += ns.get<int64_t>();
+    for (const Json& link : path.at("links"))
+        in_links += link.at("end_ns").get<int64_t>() - link.at("start_ns").get<int64_t>();
+    CHECK(by_kind == path.at("total_ns"));
+    CHECK(in_links == path.at("total_ns"));
+    CHECK(path.at("links_left_out") == 0);
+    const Json& kernel = path.at("free_kernels").at(0);
+    CHECK(kernel.at("name") == "single_thread_sum");
+    CHECK(kernel.at("total_ns").get<int64_t>() + kernel.at("gain_ns").get<int64_t>() == path.at("total_ns"));
+}
+
 TEST_CASE("analyze --json of a trace of PyTorch has the members of one of nsys") {
     const fs::path samples = LAB_SAMPLES, sample = samples / "kineto_made.json";
     const Json of_nsys = analyze(samples / "nsys_2025.3_fixed.sqlite"), a = analyze(sample);

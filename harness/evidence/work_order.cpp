@@ -1,0 +1,236 @@
+#include "evidence/work_order.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "evidence/database.h"
+#include "evidence/launches.h"
+
+namespace lab {
+
+namespace {
+
+using Pairs = std::vector<std::pair<int32_t, int32_t>>;
+constexpr int32_t kNoWork = -1;
+
+/// Goes through all calls in the order in which they were made.
+class Streams {
+  public:
+    Streams(const Trace& trace, const StreamTables& tables, const WorkOrder& order)
+        : trace_(trace), tables_(tables), order_(order) {}
+
+    /// `launched`: the work of each call. `waits`: does the host wait in it?
+    void follow(const IndexLists& launched, const std::vector<bool>& waits) {
+        for (std::size_t c = 0; c < order_.calls.size(); ++c) {
+            const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(order_.calls[c].index)];
+            const bool launches = launched.begin_of(c) != launched.end_of(c);
+            if (launches && waits[c])
+                std::for_each(launched.begin_of(c), launched.end_of(c),
+                              [&](int32_t w) { awaits.emplace_back(c, w); });
+            if (!launches) see(call, static_cast<int32_t>(c), waits[c]);
+            std::for_each(launched.begin_of(c), launched.end_of(c), [&](int32_t w) { launch(call, w); });
+        }
+    }
+
+    Pairs needs, awaits;  ///< of work, and of calls: what it comes after
+
+  private:
+    struct Stream {
+        StreamTables::Kind kind = StreamTables::blocking;
+        int64_t device = -1;
+        int32_t last = kNoWork, last_call = -1;
+        std::vector<int32_t> events;  ///< that its next work waits for
+    };
+    struct Thread {
+        int64_t stream = -1;  ///< that it used last
+        bool captures = false;
+        int64_t waited_ns = INT64_MIN;  ///< when its last wait for everything began
+    };
+    struct Process {
+        std::map<int64_t, Stream> streams;
+        std::vector<int32_t> records;  ///< for each cudaEventRecord, the work before it
+        bool is_whole = true;          ///< were all of these captured?
+    };
+
+    Stream& stream_of(int64_t process, int64_t number) {
+        const auto [found, is_new] = processes_[process].streams.try_emplace(number);
+        if (const auto kind = tables_.kinds.find({process, number}); is_new && kind != tables_.kinds.end())
+            found->second.kind = kind->second;
+        return found->second;
+    }
+
+    /// The work that the event of a wait stands for.
+    int32_t event_of(Process& process, const StreamTables::Wait& wait) const {
+        const auto& records = process.records;
+        process.is_whole &= wait.record <= std::ssize(records) || wait.record >= UINT32_MAX;
+        const bool is_known = process.is_whole && wait.record > 0 && wait.record <= std::ssize(records);
+        return is_known ? records[static_cast<std::size_t>(wait.record - 1)] : kNoWork;
+    }
+
+    /// A call that launches nothing.
+    void see(const ApiCall& call, int32_t number, bool waits) {
+        const std::string& name = trace_.name_of(call.name);
+        Thread& thread = threads_[call.thread];
+        Process& process = processes_[call.process];
+        const auto found = tables_.waits.find({call.process, call.correlation});
+        const StreamTables::Wait wait = found == tables_.waits.end() ? StreamTables::Wait{} : found->second;
+        const auto is = [&](const char* part) { return name.find(part) != std::string::npos; };
+        const auto wait_for = [&](int32_t work) {
+            if (work != kNoWork) awaits.emplace_back(number, work);
+        };
+        if (is("BeginCapture") || is("EndCapture")) {
+            thread.captures = is("BeginCapture");
+        } else if (is("EventRecord")) {
+            if (!thread.captures) process.records.push_back(stream_of(call.process, thread.stream).last);
+        } else if (is("StreamWaitEvent")) {
+            thread.stream = wait.stream;
+            stream_of(call.process, wait.stream).events.push_back(event_of(process, wait));
+        } else if (const int32_t event = event_of(process, wait);
+                   is("EventSynchronize") && event != kNoWork) {
+            wait_for(event);
+        } else if (is("StreamSynchronize") && process.streams.count(wait.stream) > 0) {
+            wait_for(process.streams[wait.stream].last);
+        } else if (waits || (name.starts_with("cudaFree") && !is("Async"))) {
+            for (const auto& [_, stream] : process.streams)
+                if (const int32_t last = stream.last; last != kNoWork &&
+                                                      work_of(last).end_ns > thread.waited_ns &&
+                                                      work_of(last).end_ns <= call.end_ns)
+                    wait_for(last);
+            thread.waited_ns = call.start_ns;
+        }
+    }
+
+    void launch(const ApiCall& call, int32_t number) {
+        const WorkOrder::Work& work = work_of(number);
+        Stream& stream = stream_of(call.process, work.stream);
+        const auto after = [&](int32_t before) {
+            if (before != kNoWork) needs.emplace_back(number, before);
+        };
+        after(stream.last);
+        std::for_each(stream.events.begin(), stream.events.end(), after);
+        stream.events.clear();
+        // What the default stream has waited for already, other work on it need not wait for again.
+        for (const auto& [_, other] : processes_[call.process].streams)
+            if (other.last_call > stream.last_call && other.device == work.device &&
+                other.kind != stream.kind &&
+                other.kind + stream.kind == StreamTables::blocking + StreamTables::legacy_default)
+                after(other.last);
+        stream.last_call = work.call;
+        stream.device = work.device;
+        stream.last = number;
+        threads_[call.thread].stream = work.stream;
+    }
+
+    [[nodiscard]] const WorkOrder::Work& work_of(int32_t number) const {
+        return order_.work[static_cast<std::size_t>(number)];
+    }
+
+    const Trace& trace_;
+    const StreamTables& tables_;
+    const WorkOrder& order_;
+    std::unordered_map<int64_t, Thread> threads_;
+    std::unordered_map<int64_t, Process> processes_;
+};
+
+/// The calls that no other one made; returns for each call of the trace which of them it belongs to.
+std::vector<int32_t> add_calls(const Trace& trace, WorkOrder& order) {
+    std::vector<int32_t> outermost;
+    for (const ApiCall& call : trace.api_calls) {
+        std::vector<int32_t>& thread = order.threads[call.thread];
+        if (thread.empty() || call.start_ns >= order.calls[static_cast<std::size_t>(thread.back())].end_ns) {
+            order.calls.push_back({call.start_ns, call.end_ns, static_cast<int32_t>(outermost.size()),
+                                   thread.empty() ? -1 : thread.back()});
+            thread.push_back(static_cast<int32_t>(order.calls.size()) - 1);
+        }
+        outermost.push_back(thread.back());
+    }
+    return outermost;
+}
+
+void add_work(const Trace& trace, const std::vector<int32_t>& outermost, std::vector<WorkOrder::Work>& work) {
+    work.reserve(trace.kernels.size() + trace.copies.size());
+    const auto add = [&](const auto& all, bool are_copies) {
+        for (const auto& one : all) {
+            const auto index = static_cast<int32_t>(&one - all.data());
+            work.push_back({one.start_ns, one.end_ns, one.stream, one.device, are_copies ? -1 - index : index,
+                            one.call < 0 ? -1 : outermost[static_cast<std::size_t>(one.call)]});
+        }
+    };
+    add(trace.kernels, false);
+    const auto middle = static_cast<std::ptrdiff_t>(work.size());
+    add(trace.copies, true);
+    std::inplace_merge(work.begin(), work.begin() + middle, work.end(),
+                       [](const auto& x, const auto& y) { return x.start_ns < y.start_ns; });
+}
+
+}  // namespace
+
+StreamTables StreamTables::of(const Database& database) {
+    StreamTables tables;
+    Statement waits = database.prepare(
+        "SELECT globalPid, correlationId, streamId, eventSyncId FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION");
+    while (waits.next())
+        tables.waits[{waits.integer(0), waits.integer(1)}] = {waits.integer(2), waits.integer(3)};
+    constexpr int64_t kNonBlocking = 2, kLegacyDefault = 3;  // CUpti_ActivityStreamFlag; exports have no ENUM
+    Statement streams = database.prepare(
+        "SELECT p.process, t.streamId, t.flag FROM TARGET_INFO_CUDA_STREAM t JOIN (SELECT DISTINCT process "
+        "FROM all_api_calls) p ON (p.process >> 24) & 0xFFFFFF = t.processId");
+    while (streams.next())
+        if (const int64_t flag = streams.integer(2); flag == kNonBlocking || flag == kLegacyDefault)
+            tables.kinds[{streams.integer(0), streams.integer(1)}] =
+                flag == kNonBlocking ? non_blocking : legacy_default;
+    return tables;
+}
+
+IndexLists::IndexLists(std::vector<std::pair<int32_t, int32_t>> pairs, std::size_t elements) {
+    std::sort(pairs.begin(), pairs.end());
+    first.assign(elements + 1, 0);
+    all.reserve(pairs.size());
+    for (const auto& [element, index] : pairs) {
+        ++first[static_cast<std::size_t>(element) + 1];
+        all.push_back(index);
+    }
+    for (std::size_t i = 0; i < elements; ++i) first[i + 1] += first[i];
+}
+
+WorkOrder work_order(const Trace& trace, const StreamTables& tables) {
+    WorkOrder order;
+    const std::vector<int32_t> outermost = add_calls(trace, order);
+    add_work(trace, outermost, order.work);
+    const auto work_of = [&](int32_t i) -> const WorkOrder::Work& {
+        return order.work[static_cast<std::size_t>(i)];
+    };
+    const auto end_of = [&](int32_t call) { return order.calls[static_cast<std::size_t>(call)].end_ns; };
+
+    Pairs launches;
+    for (const WorkOrder::Work& work : order.work)
+        if (work.call >= 0) launches.emplace_back(work.call, &work - order.work.data());
+    std::vector<bool> waits(order.calls.size());
+    const std::vector<bool> all_waits = host_waits(trace);
+    for (std::size_t i = 0; i < all_waits.size(); ++i)
+        if (all_waits[i]) waits[static_cast<std::size_t>(outermost[i])] = true;
+    Streams streams(trace, tables, order);
+    streams.follow(IndexLists(std::move(launches), order.calls.size()), waits);
+
+    std::map<std::pair<int64_t, Direction>, int32_t> engines;
+    for (std::size_t i = 0; i < order.work.size(); ++i) {
+        if (order.work[i].index >= 0) continue;
+        const auto direction = trace.copies[static_cast<std::size_t>(-1 - order.work[i].index)].direction;
+        if (direction != Direction::host_to_device && direction != Direction::device_to_host) continue;
+        const auto [last, is_first] =
+            engines.try_emplace({order.work[i].device, direction}, static_cast<int32_t>(i));
+        if (!is_first) streams.needs.emplace_back(i, std::exchange(last->second, static_cast<int32_t>(i)));
+    }
+    // What the times contradict was no wait: two kernels of one stream may overlap if they were launched so.
+    std::erase_if(streams.needs, [&](const auto& pair) {
+        return pair.second >= pair.first || work_of(pair.second).end_ns > work_of(pair.first).start_ns;
+    });
+    std::erase_if(streams.awaits, [&](const auto& pair) {
+        return std::max(work_of(pair.second).end_ns, work_of(pair.second).start_ns + 1) > end_of(pair.first);
+    });
+    order.needs = IndexLists(std::move(streams.needs), order.work.size());
+    order.awaits = IndexLists(std::move(streams.awaits), order.calls.size());
+    return order;
+}
+
+}  // namespace lab
