@@ -1,8 +1,8 @@
-// Shifts an array by two places: out[i] = x[i + 2]. There are two results fewer than numbers, and the program
-// fetches and checks these and no more.
+// Shifts an array by two places: out[i] = x[i + 2]. There are two results fewer than elements. The program
+// fetches these, and checks every one.
 //
-// Wrong: the guard lets one thread a number through, so the last two threads read behind the end of the
-// array. What they write is never looked at, so the answer is right all the same.
+// Symptom: none. All results are right, every CUDA call succeeds, and the exit code is 0. Look at what
+// memcheck says before you read on.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch04_sanitizer/buggy.cu -o buggy
 // look:    compute-sanitizer --tool memcheck --leak-check full ./buggy

@@ -1,7 +1,7 @@
-// Shifts an array by two places: out[i] = x[i + 2]. There are two results fewer than numbers, and the program
-// fetches and checks these and no more.
+// Shifts an array by two places: out[i] = x[i + 2]. There are two results fewer than elements. The program
+// fetches these, and checks every one.
 //
-// Right: the guard speaks of the number that is read. The last two threads of the array have no work, as have
+// Fixed: the guard checks the element that is read. The array's last two threads have nothing to do, like
 // those that fill up the last block.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch04_sanitizer/fixed.cu -o fixed

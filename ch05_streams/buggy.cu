@@ -1,5 +1,5 @@
 // Divides an array by its sum, in parts: each part is meant to have a stream of its own, so that its copies
-// and kernels can run beside those of the other parts.
+// and kernels can run next to those of the other parts.
 //
 // Wrong: one stream is created, and its handle is copied into every element of the vector.
 //

@@ -1,5 +1,5 @@
 // Divides an array by its sum, in parts: each part has a stream of its own, so that its copies and kernels
-// can run beside those of the other parts.
+// can run next to those of the other parts.
 //
 // Right: every element of the vector owns a newly created stream. Owners can't be copied, so the mistake that
 // gave all parts one stream no longer compiles.

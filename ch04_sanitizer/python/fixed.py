@@ -1,4 +1,4 @@
-# Shifts an array by two places with a kernel of its own: out[i] = x[i + 2]. It reads what is there.
+# Shifts an array by two places with its own kernel: out[i] = x[i + 2]. It reads only what it allocated.
 #
 # look:   compute-sanitizer --tool memcheck python3 ch04_sanitizer/python/fixed.py
 import sys
@@ -8,7 +8,7 @@ import numpy
 
 COUNT, SHIFT, THREADS = 100, 2, 32
 
-# There are two results fewer than numbers. Line information has to be asked for where the kernel is compiled.
+# There are two results fewer than elements. Kernels are compiled at run time, so ask for line information here.
 SHIFT_KERNEL = cupy.RawKernel(
     r"""
 extern "C" __global__ void shift(const float* x, float* out, int count, int places) {
@@ -22,7 +22,7 @@ extern "C" __global__ void shift(const float* x, float* out, int count, int plac
 
 
 def main():
-    # CuPy's pool hands out pieces of large allocations, and memcheck knows only these. Without the pool every array
+    # CuPy's pool hands out pieces of large allocations, and memcheck knows only these. Without the pool each array
     # is an allocation of its own.
     cupy.cuda.set_allocator(None)
     x = numpy.random.default_rng(4).random(COUNT, dtype=numpy.float32)

@@ -1,5 +1,5 @@
-// Adds up triangles of numbers, one block a triangle: thread t adds the t + 1 numbers of column t, then the
-// block adds the sums of its columns in a tree in shared memory.
+// Adds up triangles of numbers, one block per triangle. Thread t adds the t + 1 numbers of column t, then the
+// block adds its column sums by a tree reduction in shared memory.
 //
 // Right: a barrier between the last write of a column's sum and the first read of one. From there on, every
 // step of the tree ends with a barrier.

@@ -1,8 +1,8 @@
-// Adds up triangles of numbers, one block a triangle: thread t adds the t + 1 numbers of column t, then the
-// block adds the sums of its columns in a tree in shared memory.
+// Adds up triangles of numbers, one block per triangle. Thread t adds the t + 1 numbers of column t, then the
+// block adds its column sums by a tree reduction in shared memory.
 //
 // Symptom: the sums are wrong, in every run.
-// Task: find out with racecheck who reads what before it is written, and put that right.
+// Task: find out with racecheck who reads what before it's written, and fix that.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    compute-sanitizer --tool racecheck ./starter --triangles 3

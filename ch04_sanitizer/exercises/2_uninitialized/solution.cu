@@ -1,5 +1,5 @@
-// Counts the bytes of several recordings, 64 kinds each, a recording in four chunks: every block counts its
-// share of a chunk in shared memory, then one thread a kind adds what the blocks have found to the bin.
+// Counts the bytes of several recordings, 64 kinds each, in four chunks per recording. Every block counts its
+// share of a chunk in shared memory, then one thread per kind adds what the blocks found to the bin.
 //
 // Right: the bins are set to zero before the first chunk of each recording is added. Until then they hold the
 // counts of the recording before, and in the first recording whatever the memory held.

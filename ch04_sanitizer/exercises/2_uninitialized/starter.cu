@@ -1,8 +1,8 @@
-// Counts the bytes of several recordings, 64 kinds each, a recording in four chunks: every block counts its
-// share of a chunk in shared memory, then one thread a kind adds what the blocks have found to the bin.
+// Counts the bytes of several recordings, 64 kinds each, in four chunks per recording. Every block counts its
+// share of a chunk in shared memory, then one thread per kind adds what the blocks found to the bin.
 //
-// Symptom: a single recording may come out right. Several do not.
-// Task: let initcheck say which array is read before anyone has written to it, and put that right.
+// Symptom: a single recording may come out right. Several don't.
+// Task: let initcheck say which array is read before anyone has written to it, and fix that.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    compute-sanitizer --tool initcheck ./starter --recordings 1

@@ -1,8 +1,8 @@
-// Cleans a week of readings of each tide gauge of a coast: one block a gauge, one warp a day, 32 levels a
-// day. A gauge isn't the same all year: loggers get replaced, sensors get replaced, and clocks are put
-// forward.
+// Cleans a week of readings of each tide gauge of a coast: one block per gauge, one warp per day, and
+// 32 levels a day. A gauge isn't the same all year: loggers get replaced, sensors get replaced, and clocks
+// are put forward.
 //
-// Right: what a day was decides what each thread stores and what it makes of its neighbours' levels. The
+// Right: what a day was decides what each thread stores and what it makes of its neighbors' levels. The
 // barrier between the two is one line for all threads of a block, whatever their days were.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
@@ -30,7 +30,7 @@ struct Day {
     int has_new_logger, has_pressure_sensor, has_well;
 };
 
-/// Levels and readings are in millimetres. Each place has kReadings of them, and kAir of the air pressure.
+/// Levels and readings are in millimeters. Each place has kReadings of them, and kAir of the air pressure.
 __global__ void clean(const int* readings, const int* air, const Day* days, int* levels) {
     __shared__ int level[4][kPlaces];
     const int place = threadIdx.x, earlier = max(place - 1, 0), later = min(place + 1, kPlaces - 1);

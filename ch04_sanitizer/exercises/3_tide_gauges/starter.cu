@@ -1,6 +1,6 @@
-// Cleans a week of readings of each tide gauge of a coast: one block a gauge, one warp a day, 32 levels a
-// day. A gauge isn't the same all year: loggers get replaced, sensors get replaced, and clocks are put
-// forward.
+// Cleans a week of readings of each tide gauge of a coast: one block per gauge, one warp per day, and
+// 32 levels a day. A gauge isn't the same all year: loggers get replaced, sensors get replaced, and clocks
+// are put forward.
 //
 // Symptom: all levels are right. The nightly job that runs the four tools on this program has turned red.
 //
@@ -29,7 +29,7 @@ struct Day {
     int has_new_logger, has_pressure_sensor, has_well;
 };
 
-/// Levels and readings are in millimetres. Each place has kReadings of them, and kAir of the air pressure.
+/// Levels and readings are in millimeters. Each place has kReadings of them, and kAir of the air pressure.
 __global__ void clean(const int* readings, const int* air, const Day* days, int* levels) {
     __shared__ int level[4][kPlaces];
     const int place = threadIdx.x, earlier = max(place - 1, 0), later = min(place + 1, kPlaces - 1);

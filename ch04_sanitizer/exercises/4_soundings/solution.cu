@@ -2,7 +2,7 @@
 // some with the tide at each depth. The ship gets one word back, and its latest good sounding is kept.
 //
 // Right: what a sounding takes on the GPU has an owner, which gives it back on each way out, also on those
-// that somebody adds later.
+// that someone adds later.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -Xcompiler=-rdynamic -arch=native -I../../.. solution.cu -o solution
 // look:    compute-sanitizer --tool memcheck --leak-check full ./solution    (in this folder)
@@ -19,7 +19,7 @@
 
 using Sum = unsigned long long;
 constexpr int kBlocks = 40, kThreads = 256;
-constexpr int kShips = 5, kMissing = -1, kSteep = 1000;  // depths and steps between them are in centimetres
+constexpr int kShips = 5, kMissing = -1, kSteep = 1000;  // depths and steps between them are in centimeters
 constexpr size_t kLong = 20'000, kCoarse = 16;  // depths that need an outline; depths for one number of it
 constexpr unsigned kSeed = 2883;
 

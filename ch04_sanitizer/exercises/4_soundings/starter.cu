@@ -17,7 +17,7 @@
 
 using Sum = unsigned long long;
 constexpr int kBlocks = 40, kThreads = 256;
-constexpr int kShips = 5, kMissing = -1, kSteep = 1000;  // depths and steps between them are in centimetres
+constexpr int kShips = 5, kMissing = -1, kSteep = 1000;  // depths and steps between them are in centimeters
 constexpr size_t kLong = 20'000, kCoarse = 16;  // depths that need an outline; depths for one number of it
 constexpr unsigned kSeed = 2883;
 

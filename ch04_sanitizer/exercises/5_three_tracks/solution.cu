@@ -1,5 +1,5 @@
 // Works on the beginnings of takes: a session has three tracks, and each track is a tape on which takes lie
-// one behind the other. First the peak of each track is found. Then the room's track is gated, the music is
+// one after the other. First the peak of each track is found. Then the room's track is gated, the music is
 // ducked and the voice is softened, in the first four samples of each take.
 //
 // Right: four samples go by one load and one store where they begin at a multiple of 16 bytes, and one by one

@@ -1,5 +1,5 @@
 // Reports on five tide gauges, with functions from a library that it opens at run time. Both are in this
-// file: with BUILD_LIBRARY defined it is the library, else the program. A gauge's record is smoothed as a
+// file: with BUILD_LIBRARY defined it's the library, else the program. A gauge's record is smoothed as a
 // whole, its last third is smoothed once more, with another filter, and the record is thinned out for the
 // archive.
 //
@@ -86,7 +86,7 @@ struct Library {
     decltype(&::thin) thin;
 };
 
-/// The library's functions, from the file that is called like this program with ".so" behind it. The library
+/// The library's functions, from the file that is called like this program with ".so" after it. The library
 /// stays open for as long as the program runs.
 Library open_library() {
     const std::string path = std::filesystem::read_symlink("/proc/self/exe").string() + ".so";
@@ -138,7 +138,7 @@ __attribute__((noinline)) void fill_archive(const Library& library, const Gauge&
     CUDA_CHECK(library.thin(gauge.samples.get(), gauge.given, gauge.archive.get(), gauge.every));
 }
 
-/// How many of `count` numbers on the GPU are not what `expected` says.
+/// How many of `count` numbers on the GPU aren't what `expected` says.
 template <class Expected>
 size_t wrong_in(const int* numbers, int count, Expected expected) {
     std::vector<int> found(count);
@@ -184,7 +184,7 @@ int main(int argc, char** argv) {
         gauge.archive = device_array<int>(gauge.archived());
         CUDA_CHECK(cudaMemcpy(gauge.samples.get(), gauge.record.data(), gauge.record.size() * sizeof(int),
                               cudaMemcpyHostToDevice));
-        // No result is negative: a number that is never written cannot be right by luck.
+        // No result is negative: a number that is never written can't be right by luck.
         CUDA_CHECK(cudaMemset(gauge.tide.get(), 0xFF, gauge.given * sizeof(int)));
         CUDA_CHECK(cudaMemset(gauge.late_tide.get(), 0xFF, gauge.late() * sizeof(int)));
         CUDA_CHECK(cudaMemset(gauge.archive.get(), 0xFF, gauge.archived() * sizeof(int)));

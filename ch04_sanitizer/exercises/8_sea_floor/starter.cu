@@ -1,8 +1,8 @@
-// A ship sounds the sea floor along a line. Each ping is an echo of some hundred samples: it is sharpened and
-// levelled on the GPU, its strength is averaged over bands of depth, and the bottom is tracked from ping to
+// A ship sounds the sea floor along a line. Each ping is an echo of some hundred samples: it's sharpened and
+// leveled on the GPU, its strength is averaged over bands of depth, and the bottom is tracked from ping to
 // ping. A line has several legs, which are worked on one after the other.
 //
-// Symptom: all answers are right, on every line. Who is to take the program over runs it under
+// Symptom: all answers are right, on every line. But the yard that takes the program over runs it under
 // compute-sanitizer, and some line is refused each time.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
@@ -59,7 +59,7 @@ __device__ int warp_sum(int number) {
     return number;
 }
 
-/// Sets off each sample from its two neighbours. A ping has silence on both sides, and fades into it.
+/// Sets off each sample from its two neighbors. A ping has silence on both sides, and fades into it.
 __global__ void sharpen(const int* pings, const int* fade, int* sharp, int samples, int stride) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
     if (i >= samples) return;
@@ -69,7 +69,7 @@ __global__ void sharpen(const int* pings, const int* fade, int* sharp, int sampl
     sharp[blockIdx.y * stride + i] = (2 * ping[i] - before - after) * fade[i];
 }
 
-/// Takes a ping's mean from each of its samples. A block levels a ping.
+/// Takes a ping's mean from each of its samples. One block per ping.
 __global__ void level(int* sharp, int samples, int stride) {
     __shared__ int partial[kMostWarps];
     int* const ping = &sharp[blockIdx.x * stride];
@@ -84,7 +84,7 @@ __global__ void level(int* sharp, int samples, int stride) {
     for (int i = threadIdx.x; i < samples; i += blockDim.x) ping[i] -= sum / samples;
 }
 
-/// How strong the echo of a ping is in each band of depth, on average: a block a band.
+/// How strong the echo of a ping is in each band of depth, on average: one block per band.
 __global__ void average(const int* levelled, int* averages, int keep, int pings, int samples, int stride,
                         int per_band) {
     __shared__ int partial[kBandThreads / kWarp];
@@ -108,7 +108,7 @@ __device__ int strongest(const int* ping, int samples) {
     return best % 1024;
 }
 
-/// Where each ping has met the bottom, and how that has changed from the ping before: a warp a ping.
+/// Where each ping has met the bottom, and how that has changed from the ping before: one warp per ping.
 __global__ void track(const int* levelled, int* bottom, int* changes, int pings, int samples, int stride) {
     __shared__ int found[kMostPings];
     const int warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
@@ -123,9 +123,9 @@ __global__ void track(const int* levelled, int* bottom, int* changes, int pings,
         bottom[ping] = (found[max(ping - 1, 0)] + found[ping] + found[min(ping + 1, pings - 1)]) / 3;
 }
 
-// ---- the oracle ------------------------------------------------------------------------------------------
+// ---- the reference ---------------------------------------------------------------------------------------
 
-/// What is asked of a line: averages of bands after the last leg, bottom and change of each ping.
+/// What's asked of a line: averages of bands after the last leg, bottom and change of each ping.
 struct Chart {
     std::vector<int> averages, bottom, changes;
 
@@ -133,7 +133,7 @@ struct Chart {
         : averages(line.bands()), bottom(line.pings * legs), changes(line.pings * legs) {}
 };
 
-/// The same on the host, a leg after the other.
+/// The same on the host, one leg after the other.
 void chart_leg(const Line& line, const int* pings, const std::vector<int>& fade, int leg, Chart& chart) {
     std::vector<int> sums(line.bands()), found(line.pings), levelled(line.samples);
     for (int p = 0; p < line.pings; ++p) {

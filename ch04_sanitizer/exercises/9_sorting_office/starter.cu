@@ -2,7 +2,7 @@
 // districts, `weigh` counts letters by weight, and `load` gives each to the van of its district. While a
 // batch is sorted, the next one is copied to the GPU.
 //
-// Symptom: most days end well. This one ends early, with an error, and on a shorter one there is none.
+// Symptom: most days end well. This one ends early, with an error, and on a shorter one there's none.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 CUDA_COREDUMP_FILE=day.nvcudmp ./starter
@@ -37,7 +37,7 @@ __global__ void find_district(const unsigned* postcodes, const unsigned* first_o
     districts[i] = low - 1;
 }
 
-/// A thread a letter. Each block counts for itself before it adds to the counts of the day.
+/// One thread per letter. Each block counts for itself before it adds to the counts of the day.
 __global__ void weigh(const unsigned* grams, unsigned* classes) {
     __shared__ unsigned of_block[kClasses];
     for (unsigned c = threadIdx.x; c < kClasses; c += kThreads) of_block[c] = 0;
@@ -47,7 +47,7 @@ __global__ void weigh(const unsigned* grams, unsigned* classes) {
     for (unsigned c = threadIdx.x; c < kClasses; c += kThreads) atomicAdd(&classes[c], of_block[c]);
 }
 
-/// A thread a letter: onto the list of its van, with its weight.
+/// One thread per letter: onto the list of its van, with its weight.
 __global__ void load(const unsigned* districts, const unsigned* grams, const unsigned* van_of,
                      unsigned* counts, unsigned* loads, unsigned* lists) {
     const unsigned i = blockIdx.x * kThreads + threadIdx.x;
@@ -68,7 +68,7 @@ struct Districts {
         for (unsigned d = 0; d < kDistricts; ++d) van_of[d] = static_cast<unsigned>(random()) % kVans;
     }
 
-    /// The van of a postcode: the oracle.
+    /// The van of a postcode, as a reference.
     [[nodiscard]] unsigned van_for(unsigned postcode) const {
         if (postcode < kFirst || postcode >= kEnd) return kVans;
         return van_of[std::upper_bound(first_of.begin(), first_of.end(), postcode) - first_of.begin() - 1];
@@ -95,7 +95,7 @@ class Office {
     explicit Office(const Districts& districts)
         : first_of_(on_gpu(districts.first_of)), van_of_(on_gpu(districts.van_of)) {}
 
-    /// Takes a batch in. The host does not wait.
+    /// Takes a batch in. The host doesn't wait.
     void sort(const unsigned* postcodes, const unsigned* grams) {
         Slot& slot = slots_[batches_++ % kSlots];
         constexpr size_t kBytes = kBatch * sizeof(unsigned);

@@ -1,6 +1,6 @@
 // Dunes wander through a desert whose northern half belongs to one GPU and whose southern half to another,
-// with a process for each. A step of the wind makes of every height a sum of its own and its four
-// neighbours'. Where the halves meet, the neighbours' row comes from the other GPU.
+// with a process for each. A step of the wind turns every height into a sum of its own and its four
+// neighbors'. Where the halves meet, the neighbors' row comes from the other GPU.
 //
 // Symptom: all heights are right. But a step takes several times as long as `blow` does.
 //
@@ -38,7 +38,7 @@ struct Half {
     [[nodiscard]] __host__ __device__ size_t row(int number) const { return size_t{1} * number * width; }
 };
 
-/// Of a row of the whole desert, from 1 on; behind the last comes the first.
+/// Of a row of the whole desert, from 1 on; after the last comes the first.
 __host__ __device__ unsigned first_height(int row, int column, int rows) {
     const unsigned its = static_cast<unsigned>((row + rows - 1) % rows + 1);
     return its * 2654435761u + static_cast<unsigned>(column) * 40503u;

@@ -33,7 +33,7 @@ struct Flight {
     std::vector<unsigned> soundings;
 };
 
-/// `steps` steps as a single one, by squaring: the oracle.
+/// `steps` steps as a single one, by squaring, as a reference.
 Step all_at_once(Step step, int steps) {
     Step all{1, 0};
     for (; steps > 0; steps /= 2) {
@@ -61,7 +61,7 @@ __global__ void measure_wind(int wind, unsigned* factors) {
     factors[wind] = factor_of(wind);
 }
 
-/// A thread a sounding: where it ends up is noted, and counted on the map.
+/// One thread per sounding: it notes where it ends up, and counts it on the map.
 __global__ void drift(const unsigned* soundings, const unsigned* factor, int steps, int layers, unsigned* map,
                       unsigned* cells) {
     const unsigned i = blockIdx.x * kThreads + threadIdx.x;

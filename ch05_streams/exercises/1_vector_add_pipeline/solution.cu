@@ -2,7 +2,7 @@
 //
 // Right: the arrays are cut into chunks, and chunk after chunk goes to the next of four streams. While one
 // chunk is copied in, another is added and a third is copied out; within a stream the order still holds.
-// Copies are quicker in large pieces, but the last D2H has nothing to run beside: the chunks get smaller.
+// Copies are quicker in large pieces, but the last D2H has nothing to run next to: the chunks get smaller.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

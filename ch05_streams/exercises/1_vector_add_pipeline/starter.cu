@@ -1,7 +1,7 @@
 // Adds two arrays in host memory on the GPU: both are copied there, added, and the sum is copied back.
 //
 // Symptom: a GPU can copy to it, compute and copy from it at the same time, but here each step waits for the
-// one before, so PCIe stands idle in one direction or in both.
+// one before, so PCIe is idle in one direction or in both.
 // Task: cut the work into chunks over the streams, so that the pipeline comes close to the bound that this
 // program measures.
 //

@@ -2,7 +2,7 @@
 // the GPU, cooled and copied back in a stream of its own.
 //
 // Right: both host arrays are pinned. The copy engines read and write them directly, so a copy call only
-// queues its copy and returns, and a copy of one part runs beside the kernel of another.
+// queues its copy and returns, and a copy of one part runs next to the kernel of another.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
@@ -21,7 +21,7 @@ constexpr size_t kStreams = 4;
 constexpr float kAmbient = 20;        // degrees Celsius
 constexpr float kRate = 1.0f / 4096;  // share of the distance to the ambient temperature lost in a time step
 
-/// One thread a temperature. Arithmetic only, so that a part takes longer to cool than to copy at full rate.
+/// One thread per temperature. Arithmetic only, so a part takes longer to cool than to copy at full rate.
 __global__ void cool(float* temperature, size_t count, int steps) {
     const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
     if (i >= count) return;
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
                                    cudaMemcpyDeviceToHost, stream));
     };
 
-    // A GPU that reads the host's page tables (ATS) need not show what this program is about.
+    // A GPU that reads the host's page tables (ATS) needn't show what this program is about.
     int reads_pageable = 0;
     cudaPointerAttributes memory{};
     CUDA_CHECK(cudaDeviceGetAttribute(&reads_pageable, cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0));

@@ -1,9 +1,9 @@
 // Cools an array of temperatures (in degrees Celsius) by Newton's law, in parts: each part is copied to
 // the GPU, cooled and copied back in a stream of its own.
 //
-// Symptom: four non-blocking streams, every copy asynchronous by name, and still no copy runs beside a
-// kernel; the host is held up inside the copy calls as well.
-// Task: make the copies asynchronous in fact.
+// Symptom: four non-blocking streams, every copy asynchronous by name, and still no copy runs next to a
+// kernel; the host waits inside the copy calls as well.
+// Task: make the copies really asynchronous.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -22,7 +22,7 @@ constexpr size_t kStreams = 4;
 constexpr float kAmbient = 20;        // degrees Celsius
 constexpr float kRate = 1.0f / 4096;  // share of the distance to the ambient temperature lost in a time step
 
-/// One thread a temperature. Arithmetic only, so that a part takes longer to cool than to copy at full rate.
+/// One thread per temperature. Arithmetic only, so a part takes longer to cool than to copy at full rate.
 __global__ void cool(float* temperature, size_t count, int steps) {
     const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
     if (i >= count) return;
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
                                    cudaMemcpyDeviceToHost, stream));
     };
 
-    // A GPU that reads the host's page tables (ATS) need not show what this program is about.
+    // A GPU that reads the host's page tables (ATS) needn't show what this program is about.
     int reads_pageable = 0;
     cudaPointerAttributes memory{};
     CUDA_CHECK(cudaDeviceGetAttribute(&reads_pageable, cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0));

@@ -29,7 +29,7 @@ struct Recording {
     std::vector<unsigned> samples;
 };
 
-/// `steps` steps as a single one, by squaring: the oracle.
+/// `steps` steps as a single one, by squaring, as a reference.
 Step all_at_once(Step step, int steps) {
     Step all{1, 0};
     for (; steps > 0; steps /= 2) {
@@ -53,7 +53,7 @@ __global__ void measure_air(int air, unsigned* factors) {
     factors[air] = factor_of(air);
 }
 
-/// A thread a sample. The sum of a recording is added to what the hive hums.
+/// One thread per sample. The sum of a recording is added to what the hive hums.
 __global__ void listen(const unsigned* samples, const unsigned* factor, int steps, unsigned* hum) {
     using BlockReduce = cub::BlockReduce<unsigned, kThreads>;
     __shared__ typename BlockReduce::TempStorage storage;

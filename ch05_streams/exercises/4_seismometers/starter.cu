@@ -28,7 +28,7 @@ __host__ __device__ unsigned mix(unsigned x, unsigned factor, int steps) {
     return x;
 }
 
-/// A block a minute, from `minute` on: the sum of its filtered samples.
+/// One block per minute, from `minute` on: the sum of its filtered samples.
 __global__ void filter(const unsigned* samples, const unsigned* gain, unsigned* motion, int minute) {
     using BlockReduce = cub::BlockReduce<unsigned, kSamples>;
     __shared__ typename BlockReduce::TempStorage storage;

@@ -38,7 +38,7 @@ __host__ __device__ unsigned mixed(unsigned x, unsigned factor, int steps) {
     return x;
 }
 
-/// The same for all `cells`, by squaring: the oracle.
+/// The same for all `cells`, by squaring, as a reference.
 void mix_all(unsigned* cells, size_t count, unsigned factor, int steps) {
     unsigned all = 1, increment = 0, step_increment = 1;
     for (; steps > 0; steps /= 2) {

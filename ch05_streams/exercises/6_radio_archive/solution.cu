@@ -1,4 +1,4 @@
-// A radio station digitises its archive. Tapes are cleaned and discs restored on the GPU, each by itself. The
+// A radio station digitizes its archive. Tapes are cleaned and discs restored on the GPU, each by itself. The
 // program runs both with 1, 2, 4, 8 and 16 streams, several times over, then once more with the number of
 // streams that it ships with.
 //
@@ -69,7 +69,7 @@ __global__ void restore(const unsigned* samples, Filter filter, unsigned* sum) {
     add(sound, sum);
 }
 
-/// All steps of the filter as a single one, factor * x + increment, by squaring: the oracle.
+/// All steps of the filter as a single one, factor * x + increment, by squaring, as a reference.
 struct AllAtOnce {
     unsigned factor = 1, increment = 0;
     explicit AllAtOnce(Filter filter) {

@@ -100,7 +100,7 @@ struct Sums {
     }
 };
 
-/// Where the neighbour of a pixel lies that it is smoothed with.
+/// Where the neighbor of a pixel lies that it is smoothed with.
 __host__ __device__ size_t neighbour(size_t i, size_t pixels) {
     return i + 1 < pixels ? i + 1 : 0;
 }
@@ -132,7 +132,7 @@ __global__ void sum_up(const unsigned* smoothed, size_t pixels, Sums* sums) {
     atomicAdd(&sums->odd, own.odd);
 }
 
-// ---- the oracle ------------------------------------------------------------------------------------------
+// ---- the reference ---------------------------------------------------------------------------------------
 
 /// The same on the host; all steps of `decode` are one, by squaring.
 Sums expected_sums(const unsigned* coded, size_t pixels, const unsigned* table) {

@@ -64,7 +64,7 @@ class Road {
   private:
     static void expect(cudaError_t status, cudaError_t harmless) {
         if (status != harmless) CUDA_CHECK(status);
-        (void)cudaGetLastError();  // it is kept as the last error
+        (void)cudaGetLastError();  // it's kept as the last error
     }
 };
 

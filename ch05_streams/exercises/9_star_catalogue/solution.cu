@@ -3,7 +3,7 @@
 // and applied to both copies, before the next night begins.
 //
 // Symptom: both catalogues are right and alike. But a night takes as long as working out all corrections
-// first and adding them up behind that, although a zone is added up on its own as soon as it is worked out.
+// first and adding them up after that, although a zone is added up on its own as soon as it is worked out.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution -lnccl
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
