@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The course as a site, with its decks:  docs/site/build.sh OUT [LAB]
+# Needs python3 with venv; and for the decks as PDF chromium, without which they are left out. LAB is the program lab.
+# SITE_VENV names a folder for Sphinx that outlives OUT.
+set -euo pipefail
+if (($# < 1)); then
+    echo "usage: docs/site/build.sh OUT [LAB]" >&2
+    exit 2
+fi
+mkdir -p "$1"
+out=$(realpath "$1")
+cd "$(dirname -- "${BASH_SOURCE[0]}")/../.."
+lab=${2-./lab} site=docs/site venv=${SITE_VENV:-$out.venv}
+
+run() { # prints the command, then runs it
+    printf '+ %s\n' "${*@Q}" >&2
+    "$@"
+}
+
+if ! cmp -s "$site/requirements.txt" "$venv/requirements.txt"; then
+    run python3 -m venv "$venv"
+    run "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$site/requirements.txt"
+    cp "$site/requirements.txt" "$venv"
+fi
+
+for chapter in ch*/; do
+    mkdir -p "$out/$chapter"
+    # A chapter whose findings need no trace has no timeline.
+    if grep -q '<!-- figure: pair' "$chapter/README.md"; then
+        run "$lab" run "${chapter%/}" --recorded --html "$out/${chapter}timeline.html" >/dev/null
+    fi
+done
+
+# -W: a link that leads nowhere ends the build.
+sphinx=("$venv/bin/sphinx-build" -q -W --keep-going -j auto -c "$site")
+run "${sphinx[@]}" -d "$out.cache/pages" -b html . "$out"
+cp "$out/README.html" "$out/index.html"
+run "${sphinx[@]}" -d "$out.cache/decks" -t slides -b revealjs . "$out/slides"
+
+browser=$(command -v chromium || command -v google-chrome || true)
+if [[ -z $browser ]]; then
+    echo "not made: the decks as PDF, as chromium isn't here"
+    exit 0
+fi
+sandbox=()
+if ((EUID == 0)); then sandbox=(--no-sandbox); fi
+for deck in "$out"/slides/ch*/slides.html; do
+    chapter=$(basename "$(dirname "$deck")")
+    run "$browser" --headless --disable-gpu "${sandbox[@]}" --no-pdf-header-footer --virtual-time-budget=5000 \
+        "--print-to-pdf=$out/slides/$chapter.pdf" "file://$deck?print-pdf" 2>/dev/null
+done
