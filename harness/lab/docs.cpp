@@ -15,11 +15,19 @@
 //   section;
 //                                       also rule=NAME, or lines=3, the source lines with the most stall
 //                                       samples; of the last launch, or of launch=N
-//   <!-- diff: buggy.cu fixed.cu -->        what changes between two files
+//   <!-- diff: buggy.cu fixed.cu -->        what changes between two files; with hunk=2 the second place
+//   alone
 //   <!-- status: -->                        how long a chapter takes, and whether it is a draft
 //   <!-- exercises: -->                     the table of the chapter's exercises
 //   <!-- chapters: -->                      the table of chapters
 //   <!-- verification: -->                  what `lab verify --save` found
+//   <!-- questions: quiz ID ID -->          these questions of the quiz, or those of `look`; docs_slides.h
+//   says
+//                                       more of these five, which slides are made of
+//   <!-- answers: look -->                  their answers
+//   <!-- proof: ID ID -->                   these findings of the chapter's pair
+//   <!-- wrong: EXERCISE ANSWER -->         what a wrong answer changes
+//   <!-- why: EXERCISE ANSWER -->           why it is wrong
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
 #include <fmt/format.h>
@@ -38,6 +46,7 @@
 #include "evidence/tool_results.h"
 #include "lab/command.h"
 #include "lab/docs_quotes.h"
+#include "lab/docs_slides.h"
 #include "lab/findings_table.h"
 #include "lab/ncu_details.h"
 #include "lab/rooflines.h"
@@ -318,16 +327,30 @@ std::string ncu_page(const Page& page, const std::string& argument, Outputs&) {
     return text_block(trim(text), evidence);
 }
 
+/// The place of this number, from 1, in what diff printed, from its line "@@ ..." on.
+std::string hunk_of(const std::string& text, std::size_t number) {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < number && begin != std::string::npos; ++i)
+        begin = text.find("\n@@", begin + 1);
+    if (number == 0 || begin == std::string::npos) throw Error(fmt::format("diff has no hunk={}", number));
+    const std::size_t end = text.find("\n@@", begin + 1);
+    return text.substr(begin + 1, end == std::string::npos ? end : end - begin);
+}
+
 /// "buggy.cu fixed.cu": what changes, but for the comments at the head, which tell the files apart in words.
 std::string difference(const Page& page, const std::string& argument, Outputs&) {
     std::vector<std::string> words{"diff", "-U2", "-I", "^//", "-I", "^# "};
-    const std::vector<std::string> files = split(argument, ' ');
+    std::vector<std::string> files = split(argument, ' ');
+    std::string hunk;
+    if (files.back().starts_with("hunk=")) hunk = files.back().substr(5), files.pop_back();
     for (const std::string& file : files) append(words, {"--label", file});
     append(words, files);
     const Outcome outcome = run({.words = words, .folder = page.file.parent_path()});
     if (outcome.exit_code != 1)
         throw Error(fmt::format("diff of {} shows nothing: {}", argument, outcome.err));
-    return "```diff\n" + outcome.out + "```\n";
+    const bool is_part = !hunk.empty();
+    return "```diff\n" +
+           (is_part ? hunk_of(outcome.out, std::strtoul(hunk.c_str(), nullptr, 10)) : outcome.out) + "```\n";
 }
 
 /// How long a chapter takes, and what to know before one that is a draft.
@@ -407,6 +430,26 @@ std::string verification(const Page& page, const std::string&, Outputs&) {
     return verification_markdown(page.course, read_verification(page.course));
 }
 
+std::string slide_questions(const Page& page, const std::string& argument, Outputs&) {
+    return questions_block(chapter_of(page), argument);
+}
+
+std::string slide_answers(const Page& page, const std::string& argument, Outputs&) {
+    return answers_block(page.course, chapter_of(page), argument);
+}
+
+std::string slide_proof(const Page& page, const std::string& argument, Outputs&) {
+    return proof_block(page.course, chapter_of(page), argument);
+}
+
+std::string slide_wrong(const Page& page, const std::string& argument, Outputs&) {
+    return wrong_block(page.course, chapter_of(page), argument);
+}
+
+std::string slide_why(const Page& page, const std::string& argument, Outputs&) {
+    return why_block(chapter_of(page), argument);
+}
+
 using BlockText = std::string (*)(const Page&, const std::string& argument, Outputs&);
 
 const std::map<std::string, BlockText> kBlocks{{"measured", measured},
@@ -419,6 +462,11 @@ const std::map<std::string, BlockText> kBlocks{{"measured", measured},
                                                {"status", status},
                                                {"chapters", chapter_table},
                                                {"exercises", exercise_table},
+                                               {"questions", slide_questions},
+                                               {"answers", slide_answers},
+                                               {"proof", slide_proof},
+                                               {"wrong", slide_wrong},
+                                               {"why", slide_why},
                                                {"verification", verification}};
 
 /// The comment that begins a block: "<!-- kind: argument -->".
