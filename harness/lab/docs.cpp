@@ -327,30 +327,40 @@ std::string ncu_page(const Page& page, const std::string& argument, Outputs&) {
     return text_block(trim(text), evidence);
 }
 
-/// The place of this number, from 1, in what diff printed, from its line "@@ ..." on.
-std::string hunk_of(const std::string& text, std::size_t number) {
+/// The place of this number, from 1, in what diff printed, from its line "@@ ..." on; of it the first lines,
+/// if `most` is not 0.
+std::string hunk_of(const std::string& text, std::size_t number, std::size_t most) {
     std::size_t begin = 0;
     for (std::size_t i = 0; i < number && begin != std::string::npos; ++i)
         begin = text.find("\n@@", begin + 1);
     if (number == 0 || begin == std::string::npos) throw Error(fmt::format("diff has no hunk={}", number));
     const std::size_t end = text.find("\n@@", begin + 1);
-    return text.substr(begin + 1, end == std::string::npos ? end : end - begin);
+    std::vector<std::string> lines =
+        split(text.substr(begin + 1, end == std::string::npos ? end : end - begin - 1), '\n');
+    if (lines.back().empty()) lines.pop_back();
+    if (most > 0 && lines.size() > most) lines.resize(most), lines.push_back(" …");
+    return join(lines, "\n") + "\n";
+}
+
+/// The number behind "hunk=" in the last of these words, which is taken away; 0 if there is none.
+std::size_t taken_number(std::vector<std::string>& words, const std::string& key) {
+    if (words.empty() || !words.back().starts_with(key)) return 0;
+    const std::size_t number = std::strtoul(words.back().substr(key.size()).c_str(), nullptr, 10);
+    words.pop_back();
+    return number;
 }
 
 /// "buggy.cu fixed.cu": what changes, but for the comments at the head, which tell the files apart in words.
 std::string difference(const Page& page, const std::string& argument, Outputs&) {
     std::vector<std::string> words{"diff", "-U2", "-I", "^//", "-I", "^# "};
     std::vector<std::string> files = split(argument, ' ');
-    std::string hunk;
-    if (files.back().starts_with("hunk=")) hunk = files.back().substr(5), files.pop_back();
+    const std::size_t lines = taken_number(files, "lines="), hunk = taken_number(files, "hunk=");
     for (const std::string& file : files) append(words, {"--label", file});
     append(words, files);
     const Outcome outcome = run({.words = words, .folder = page.file.parent_path()});
     if (outcome.exit_code != 1)
         throw Error(fmt::format("diff of {} shows nothing: {}", argument, outcome.err));
-    const bool is_part = !hunk.empty();
-    return "```diff\n" +
-           (is_part ? hunk_of(outcome.out, std::strtoul(hunk.c_str(), nullptr, 10)) : outcome.out) + "```\n";
+    return "```diff\n" + (hunk > 0 ? hunk_of(outcome.out, hunk, lines) : outcome.out) + "```\n";
 }
 
 /// How long a chapter takes, and what to know before one that is a draft.

@@ -30,6 +30,11 @@ std::vector<Question> questions_named(const Chapter& chapter, const std::string&
     return found;
 }
 
+/// A share in percent, which reads faster; "" if it is no share.
+std::string percent(const std::string& unit, double value) {
+    return unit == "share" ? format_number(100 * value, 3) + " %" : "";
+}
+
 struct Named {
     const Case& of;
     const Answer& answer;
@@ -64,7 +69,10 @@ std::string answers_block(const Course& course, const Chapter& chapter, const st
     int number = 0;
     for (const Question& question : questions_named(chapter, argument)) {
         const Evidence evidence = open_recorded(course, chapter.program_of(question));
-        text += fmt::format("{}. **{}.** {}\n", ++number, right_words(question, evidence), question.why);
+        const bool is_number = !question.wants_text && question.choices.empty();
+        const std::string share = is_number ? percent(question.unit, right_answer(question, evidence)) : "";
+        text += fmt::format("{}. **{}.** {}\n", ++number,
+                            share.empty() ? right_words(question, evidence) : share, question.why);
     }
     return text;
 }
@@ -79,8 +87,8 @@ std::string proof_block(const Course& course, const Chapter& chapter, const std:
         const auto value = [&](std::size_t side) {
             const Measured measured = judge_finding(evidence.sides[side], *finding, side).measured;
             const double* const number = measured.value ? std::get_if<double>(&*measured.value) : nullptr;
-            return number && finding->unit == "share" ? format_number(100 * *number, 3) + " %"
-                                                      : measured.text_in(finding->unit);
+            const std::string share = number ? percent(finding->unit, *number) : "";
+            return share.empty() ? measured.text_in(finding->unit) : share;
         };
         table.add({finding->says, value(kFaulty), value(kRight)});
     }
