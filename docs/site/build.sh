@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The course as a site, with its decks:  docs/site/build.sh OUT [LAB]
-# Needs python3 with venv; and for the decks as PDF chromium, without which they are left out. LAB is the program lab.
+# Needs python3 with venv; and for the decks as PDF Chromium, without which they are left out. LAB is the program lab.
 # SITE_VENV names a folder for Sphinx that outlives OUT.
 set -euo pipefail
 if (($# < 1)); then
@@ -37,15 +37,6 @@ run "${sphinx[@]}" -d "$out.cache/pages" -b html . "$out"
 cp "$out/README.html" "$out/index.html"
 run "${sphinx[@]}" -d "$out.cache/decks" -t slides -b revealjs . "$out/slides"
 
-browser=$(command -v chromium || command -v google-chrome || true)
-if [[ -z $browser ]]; then
-    echo "not made: the decks as PDF, as chromium isn't here"
-    exit 0
-fi
-sandbox=()
-if ((EUID == 0)); then sandbox=(--no-sandbox); fi
-for deck in "$out"/slides/ch*/slides.html; do
-    chapter=$(basename "$(dirname "$deck")")
-    run "$browser" --headless --disable-gpu "${sandbox[@]}" --no-pdf-header-footer --virtual-time-budget=5000 \
-        "--print-to-pdf=$out/slides/$chapter.pdf" "file://$deck?print-pdf" 2>/dev/null
-done
+status=0
+run python3 "$site/print_decks.py" "$out/slides" || status=$?
+if ((status != 77)); then exit "$status"; fi # 77: without Chromium there are no PDF

@@ -39,7 +39,7 @@ html_copy_source = html_use_index = html_show_sourcelink = html_show_sphinx = Fa
 revealjs_static_path = html_static_path
 revealjs_css_files = ["deck.css"]
 revealjs_style_theme = "white"
-revealjs_script_conf = {"width": 1280, "height": 720, "margin": 0, "center": False, "hash": True, "controls": False,
+revealjs_script_conf = {"width": 1280, "height": 720, "margin": 0.06, "center": False, "hash": True, "controls": False,
                         "slideNumber": "c/t", "transition": "none"}
 revealjs_script_plugins = [{"name": name, "src": f"revealjs/plugin/{name[6:].lower()}/{name[6:].lower()}.js"}
                            for name in ("RevealNotes", "RevealHighlight")]
