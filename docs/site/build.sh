@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The course as a site, with its decks:  docs/site/build.sh OUT [LAB]
 # Needs python3 with venv; and for the decks as PDF Chromium, without which they are left out. LAB is the program lab.
-# SITE_VENV names a folder for Sphinx that outlives OUT.
+# SITE_VENV names a folder for Sphinx that outlives OUT. Exits with 77 where Sphinx cannot be installed.
 set -euo pipefail
 if (($# < 1)); then
     echo "usage: docs/site/build.sh OUT [LAB]" >&2
@@ -18,8 +18,11 @@ run() { # prints the command, then runs it
 }
 
 if ! cmp -s "$site/requirements.txt" "$venv/requirements.txt"; then
-    run python3 -m venv "$venv"
-    run "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$site/requirements.txt"
+    if ! run python3 -m venv "$venv" ||
+        ! run "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$site/requirements.txt"; then
+        echo "not made: Sphinx cannot be installed here. It needs python3-venv, and the network once." >&2
+        exit 77
+    fi
     cp "$site/requirements.txt" "$venv"
 fi
 
@@ -32,8 +35,8 @@ for chapter in ch*/; do
 done
 
 # -W: a link that leads nowhere ends the build.
-sphinx=("$venv/bin/sphinx-build" -q -W --keep-going -j auto -c "$site")
-run "${sphinx[@]}" -d "$out.cache/pages" -b html . "$out"
+sphinx=("$venv/bin/sphinx-build" -q -W --keep-going -c "$site")
+run "${sphinx[@]}" -j auto -d "$out.cache/pages" -b html . "$out"
 cp "$out/README.html" "$out/index.html"
 run "${sphinx[@]}" -d "$out.cache/decks" -t slides -b revealjs . "$out/slides"
 
