@@ -17,6 +17,13 @@ ROOT = HERE.parents[1]
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".h": "cpp", ".cpp": "cpp", ".py": "python", ".sh": "bash", ".toml": "toml"}
 IS_DECKS = globals()["tags"].has("slides")  # Sphinx puts it there
 LINK = re.compile(r"\]\(([^)#\s]+)")
+TIMELINE = """
+
+<details class="interactive">
+<summary>Zoom, search and measure it here, or <a href="timeline.html">on a page of its own</a></summary>
+<iframe src="timeline.html" loading="lazy" title="Interactive timeline of both programs"></iframe>
+</details>
+"""
 INSTRUCTORS = ["instructors", "handout", "contributing", "coverage", "releasing", "verification"]
 
 project = "CUDA's developer tools, hands on"
@@ -47,9 +54,9 @@ revealjs_script_plugins = [{"name": name, "src": f"revealjs/plugin/{name[6:].low
 
 def files_of_the_course():
     """Markdown that git tracks or would, but for decks; or the decks alone."""
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "*.md"], check=True,
-                            capture_output=True, text=True).stdout.split()
-    return sorted(file for file in listed if (Path(file).name == "slides.md") == IS_DECKS and (ROOT / file).exists())
+    listed = subprocess.check_output(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "*.md"], text=True)
+    return sorted(file for file in listed.split()
+                  if (Path(file).name == "slides.md") == IS_DECKS and (ROOT / file).exists())
 
 
 def programs_linked_from(pages):
@@ -97,7 +104,7 @@ def prepare_page(app, docname, content):
     text = re.sub(r"\[([^]]+)\]\([./]*(ch\w+)/slides\.md\)",
                   rf'<a href="{to_root}/slides/\2/slides.html">\1</a>', text)
     if (Path(app.outdir) / folder / "timeline.html").exists() and page.startswith("ch"):
-        figure = re.compile(r"<!-- figure: pair( recording=\S+)? -->.*?<!-- /figure -->", re.DOTALL)
+        figure = re.compile(r"<!-- figure: pair(?! buggy| fixed)[^>]*-->.*?<!-- /figure -->", re.DOTALL)
         if not figure.search(text):
             logging.getLogger(__name__).warning("%s has no figure of both programs to put their timeline under", page)
         text = figure.sub(lambda found: found.group() + TIMELINE, text, count=1)
@@ -107,19 +114,6 @@ def prepare_page(app, docname, content):
     if page.endswith("/after.md"):  # answers: not to be met by a search
         text = "---\nnosearch: true\n---\n" + text
     content[0] = text
-
-
-TIMELINE = """
-
-<details class="interactive">
-<summary>Zoom, search and measure it here</summary>
-
-<iframe src="timeline.html" loading="lazy" title="Interactive timeline of both programs"></iframe>
-
-</details>
-
-<p><a href="timeline.html">The interactive timeline on a page of its own</a></p>
-"""
 
 
 class Program(Parser):
