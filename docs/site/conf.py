@@ -54,7 +54,8 @@ revealjs_script_plugins = [{"name": name, "src": f"revealjs/plugin/{name[6:].low
 
 def files_of_the_course():
     """Markdown that git tracks or would, but for decks; or the decks alone."""
-    listed = subprocess.check_output(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "*.md"], text=True)
+    folders = [":(glob)*.md", "docs/*.md", "ch*/*.md", "harness/*.md"]
+    listed = subprocess.check_output(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", *folders], text=True)
     return sorted(file for file in listed.split()
                   if (Path(file).name == "slides.md") == IS_DECKS and (ROOT / file).exists())
 
