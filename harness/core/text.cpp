@@ -84,6 +84,10 @@ std::string format_number(double value, int significant) {
     return text;
 }
 
+std::string percent(double share) {
+    return format_number(100 * share, 3) + " %";
+}
+
 std::u32string decode_utf8(std::string_view text) {
     std::u32string characters;
     characters.reserve(text.size());

@@ -22,6 +22,9 @@ namespace lab {
 /// zeros behind it.
 [[nodiscard]] std::string format_number(double value, int significant = 4);
 
+/// A share from 0 to 1 as "72.3 %".
+[[nodiscard]] std::string percent(double share);
+
 /// The characters of UTF-8 `text`; each byte that belongs to no valid character becomes U+FFFD.
 [[nodiscard]] std::u32string decode_utf8(std::string_view text);
 

@@ -40,6 +40,7 @@ struct Finding {
     std::array<std::optional<Expectation>, 2> expect;  ///< of the case's programs, if it asserts something
     std::optional<Ratio> ratio;                        ///< in place of the two expectations
     double margin = 0;                                 ///< relative; above 0 for a ratio of measured times
+    bool key = false;                                  ///< one of the few rows to look at first
     bool may_be_missing = false;                       ///< it is shown, and may have no value
     bool draft = false;      ///< its recording is a draft: until that is made, nothing is judged by it
     bool may_fail = false;   ///< it is about a program that may have failed in its recording

@@ -131,6 +131,7 @@ Finding read_finding(TomlReader& block, const Case& of, const std::string& shown
     finding.says = block.text("says");
     finding.unit = block.text_or("unit", "");
     finding.recording = block.text_or("recording", "");
+    finding.key = block.flag_or("key", false);
     finding.query = read_query(block, of, finding.recording);
     const Recording* const recording = of.programs[0].recording_called(finding.recording);
     finding.draft = recording && recording->draft;
@@ -197,6 +198,8 @@ std::vector<Finding> read_findings(TomlReader& toml, const Case& of) {
     for (TomlReader& block : toml.tables("finding")) add(block, "");
     if (findings.size() == 1) toml.fail("a case has a [[finding]] beside the program's own answer");
     for (auto& [name, block] : toml.named_tables("shown")) add(block, name);
+    const auto key = std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.key; });
+    if (key > 5) toml.fail(fmt::format("{} findings are 'key': at most five rows are shown first", key));
     return findings;
 }
 

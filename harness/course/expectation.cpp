@@ -15,6 +15,11 @@ const char* to_string(Verdict verdict) {
     return kWords[static_cast<std::size_t>(verdict)];
 }
 
+std::string Expectation::text_in(const std::string& unit) const {
+    const auto* const number = unit == "share" ? std::get_if<double>(&threshold) : nullptr;
+    return number ? comparison + " " + percent(*number) : text;
+}
+
 Expectation Expectation::parse(const std::string& text) {
     Expectation expectation;
     expectation.text = trim(text);

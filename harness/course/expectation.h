@@ -19,6 +19,9 @@ struct Expectation {
     std::variant<double, std::string> threshold;
     std::string text;  ///< as written in case.toml
 
+    /// The text, of a share in percent: "< 30 %".
+    [[nodiscard]] std::string text_in(const std::string& unit) const;
+
     /// An Error says what is wrong with the text.
     [[nodiscard]] static Expectation parse(const std::string& text);
 };

@@ -17,13 +17,14 @@ Judged missing(std::string why, Verdict verdict) {
 
 void judge_value(Judged& judged, const Expectation& expected, const std::string& unit, double margin) {
     judged.verdict = judge(*judged.measured.value, expected, margin);
-    const std::string found = judged.measured.text() + (unit.empty() ? "" : " " + unit);
+    const std::string found = judged.measured.text_in(unit);
+    const std::string demand = expected.text_in(unit);
     if (judged.verdict == Verdict::inconclusive)
-        judged.why = fmt::format("{} is within the noise (±{}%) around {}", found,
-                                 format_number(margin * 100), expected.text);
+        judged.why = fmt::format("{} is within the noise (±{} %) around {}", found,
+                                 format_number(margin * 100), demand);
     else if (judged.verdict == Verdict::fail)
-        judged.why =
-            fmt::format("expected {}{}, found {}", expected.text, unit.empty() ? "" : " " + unit, found);
+        judged.why = fmt::format("expected {}{}, found {}", demand,
+                                 unit.empty() || unit == "share" ? "" : " " + unit, found);
 }
 
 /// Judges the ratio of what both programs measured. A side that could not be measured decides.

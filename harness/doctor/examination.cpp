@@ -2,6 +2,7 @@
 
 #include "core/files.h"
 #include "core/text.h"
+#include "tools/gpu_lock.h"
 #include "tools/machine.h"
 
 namespace lab {
@@ -20,6 +21,11 @@ Outcome Examination::run_shown(Check& check, std::vector<std::string> words) con
     } catch (const Error& problem) {  // it cannot be started: let the check say so
         return {.exit_code = 127, .signal = 0, .timed_out = false, .out = "", .err = problem.what()};
     }
+}
+
+Outcome Examination::run_on_gpu(Check& check, std::vector<std::string> words) const {
+    const GpuLock lock;
+    return run_shown(check, std::move(words));
 }
 
 bool Examination::ready(Check& check, const std::optional<fs::path>& tool, bool has_program,

@@ -47,6 +47,9 @@ struct Examination {
     /// Runs a command in the course's root.
     Outcome run_shown(Check& check, std::vector<std::string> words) const;
 
+    /// The same, when no other lab is using the GPU: ncu may not share its counters, and would seem broken.
+    Outcome run_on_gpu(Check& check, std::vector<std::string> words) const;
+
     /// A path as a command line names it: a tool in PATH by its name, a file of the course by its path in it,
     /// so that the line is short and still works when copied.
     [[nodiscard]] std::string word(const std::filesystem::path& path) const;

@@ -62,7 +62,7 @@ void try_nvcc(Examination& x, Check& check, bool has_gpu, Binary& binary) {
         return x.fail_by_words(check, failed);
     }
     if (!has_gpu) return check.succeed(how + "; it was not run, as there is no GPU");
-    const Outcome outcome = x.run_shown(check, {built.string()});
+    const Outcome outcome = x.run_on_gpu(check, {built.string()});
     if (outcome.exit_code != 0) return x.fail_by_words(check, outcome);
     binary = built;
     check.succeed(how + ", and its kernel gave the right answer");
@@ -93,7 +93,7 @@ void try_nsys(const Examination& x, Check& check, const Binary& binary) {
     fs::create_directories(folder);
     std::vector<std::string> words = nsys_command(*nsys(), x.word(report));
     words.push_back(x.word(*binary));
-    const Outcome recording = x.run_shown(check, words);
+    const Outcome recording = x.run_on_gpu(check, words);
     if (recording.timed_out || recording.signal || !fs::exists(report)) {
         const bool unfinished = std::any_of(fs::directory_iterator(folder), {}, [](const auto& file) {
             return file.path().extension() == ".qdstrm";  // a stream of events, and no report of it
@@ -116,8 +116,8 @@ void try_ncu(const Examination& x, Check& check, const Binary& binary) {
     constexpr const char* kCounter = "sm__cycles_elapsed.max";
     if (!x.ready(check, ncu(), binary.has_value(), kOldestNcu)) return;
     const Outcome outcome =
-        x.run_shown(check, {ncu()->string(), "--clock-control", "none", "--csv", "--page", "raw",
-                            "--print-units", "base", "--metrics", kCounter, x.word(*binary)});
+        x.run_on_gpu(check, {ncu()->string(), "--clock-control", "none", "--csv", "--page", "raw",
+                             "--print-units", "base", "--metrics", kCounter, x.word(*binary)});
     try {
         const auto metrics = parse_ncu_csv(outcome.out + "\n" + outcome.err, {kCounter});
         if (outcome.timed_out || metrics[0].number() <= 0) throw Error("no cycle was counted");
@@ -133,7 +133,7 @@ std::optional<SanitizerOutput> sanitize(const Examination& x, Check& check, cons
     std::vector<std::string> words = sanitizer_command(*compute_sanitizer(), "memcheck");
     words.push_back(x.word(binary));
     append(words, arguments);
-    const Outcome outcome = x.run_shown(check, words);
+    const Outcome outcome = x.run_on_gpu(check, words);
     const std::string output = outcome.out + outcome.err;
     try {
         if (!outcome.timed_out) return parse_sanitizer_output(output);
@@ -172,7 +172,7 @@ void try_options(const Examination& x, Check& check, const fs::path& binary, con
     const fs::path report = x.course.build_folder() / "doctor" / (check.name + ".nsys-rep");
     std::vector<std::string> words = nsys_command(*nsys(), x.word(report), probe, true);
     words.push_back(x.word(binary));
-    const Outcome recording = x.run_shown(check, words);
+    const Outcome recording = x.run_on_gpu(check, words);
     if (fs::exists(report) && x.failures.recognise(check.name, recording.out + recording.err).empty())
         return check.succeed("nsys recorded the probe with " + options.says);
     x.fail_by_words(check, recording);

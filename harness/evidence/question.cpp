@@ -137,12 +137,14 @@ Needs needs_of_sql(const std::string& sql) {
 
 std::string Measured::text() const {
     if (!value) return was_run ? "nothing" : "not run";
-    if (const auto* number = std::get_if<double>(&*value)) return format_number(*number);
+    if (const auto* number = std::get_if<double>(&*value)) return format_number(*number, 3);
     return printable(std::get<std::string>(*value));
 }
 
 std::string Measured::text_in(const std::string& unit) const {
-    return text() + (!value || unit.empty() || unit == "share" ? "" : " " + unit);
+    const auto* const number = value ? std::get_if<double>(&*value) : nullptr;
+    if (number && unit == "share") return percent(*number);
+    return text() + (!value || unit.empty() ? "" : " " + unit);
 }
 
 Measured measure(const Evidence& evidence, const Query& query) {

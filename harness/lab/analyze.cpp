@@ -34,8 +34,8 @@ double ratio(int64_t part, int64_t whole) {
     return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string percent(int64_t part, int64_t whole) {
-    return whole == 0 ? "n/a" : fmt::format("{} %", format_number(100 * ratio(part, whole), 3));
+std::string percent_of(int64_t part, int64_t whole) {
+    return whole == 0 ? "n/a" : percent(ratio(part, whole));
 }
 
 /// From the first GPU work on: "12 ms", or "-3 ms" before it.
@@ -94,7 +94,7 @@ void print_devices(const Analysis& a) {
 void print_breakdown(const Analysis& a) {
     Table table = table_of({"", "time", "of the span"}, 1);
     const auto row = [&](const std::string& what, int64_t ns) {
-        table.add({what, format_ns(ns), percent(ns, a.span_ns)});
+        table.add({what, format_ns(ns), percent_of(ns, a.span_ns)});
     };
     row("span, first GPU work to last", a.span_ns);
     row("compute: a kernel runs", a.compute_ns);
@@ -120,7 +120,7 @@ void print_breakdown(const Analysis& a) {
                    format_ns(a.d2h_ns));
     if (a.compute_ns > 0)
         fmt::print("  two or more kernels at once         {} of the kernel time\n",
-                   percent(a.concurrent_ns, a.compute_ns));
+                   percent_of(a.concurrent_ns, a.compute_ns));
     fmt::print("\n");
     if (a.communication_ns > 0)
         fmt::print("{}\n\n",
@@ -160,7 +160,7 @@ void print_kernels(const Analysis& a, bool with_sizes) {
     const auto row = [&](const std::string& name, const std::string& blocks, const std::string& threads,
                          const RunTimes& times) {
         table.add({name, blocks, threads, std::to_string(times.count), format_ns(times.total_ns),
-                   percent(times.total_ns, all_ns), format_ns(times.median_ns), format_ns(times.max_ns)});
+                   percent_of(times.total_ns, all_ns), format_ns(times.median_ns), format_ns(times.max_ns)});
     };
     const std::vector<std::string> names = names_for_table(shown(a.kernels));
     for (const KernelUse& k : shown(a.kernels)) {
@@ -251,8 +251,9 @@ void print_idle_by_call(const Analysis& a) {
     for (const HostTime& call : shown(a.idle_by_call))
         if (call.ns * kNoticeablePart >= a.gpu_idle_ns)
             table.add({shorten(printable(call.name), 48), std::to_string(call.count), format_ns(call.ns),
-                       percent(call.ns, a.gpu_idle_ns), format_ns(call.longest_ns)});
-    table.add({"no CUDA call", "", format_ns(a.idle_no_call_ns), percent(a.idle_no_call_ns, a.gpu_idle_ns)});
+                       percent_of(call.ns, a.gpu_idle_ns), format_ns(call.longest_ns)});
+    table.add(
+        {"no CUDA call", "", format_ns(a.idle_no_call_ns), percent_of(a.idle_no_call_ns, a.gpu_idle_ns)});
     fmt::print("{}\n", table.text());
 }
 
@@ -278,7 +279,7 @@ void print_functions(const Analysis& a) {
     Table table = table_of({"host function", "in", "CPU samples", "share"}, 2);
     for (const FunctionUse& f : shown(a.functions))
         table.add({shorten(printable(f.name), 36), shorten(printable(f.module), 20),
-                   std::to_string(f.samples), percent(f.samples, all)});
+                   std::to_string(f.samples), percent_of(f.samples, all)});
     print_table(table, a.functions.size());
 }
 

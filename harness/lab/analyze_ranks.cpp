@@ -87,9 +87,7 @@ void print_skew(const Processes& all) {
         const auto last = skew.last_to_come.find(p.rank);
         const int64_t count = last == skew.last_to_come.end() ? 0 : last->second;
         table.add({std::to_string(p.rank), std::to_string(count),
-                   fmt::format("{} %", format_number(100.0 * static_cast<double>(count) /
-                                                         static_cast<double>(skew.collectives),
-                                                     3))});
+                   percent(static_cast<double>(count) / static_cast<double>(skew.collectives))});
     }
     fmt::print("{}\n", table.text());
     if (skew.apart > 0)

@@ -366,21 +366,13 @@ std::string difference(const Page& page, const std::string& argument, Outputs&) 
 /// How long a chapter takes, and what to know before one that is a draft.
 std::string status(const Page& page, const std::string&, Outputs&) {
     const Chapter& chapter = chapter_of(page);
-    const bool draft = chapter.pair.draft;
+    const auto optional = std::count_if(chapter.exercises.begin(), chapter.exercises.end(),
+                                        [](const Case& exercise) { return exercise.optional; });
     return fmt::format(
-        "{}{} minutes for the case and its questions; the {} exercises take {} minutes more.\n{}\n{}",
-        chapter.look.empty()
-            ? ""
-            : fmt::format("Begin with `./lab look {}`: the faulty program alone, and three questions "
-                          "about it.\n\n",
-                          chapter.short_id),
-        chapter.minutes, chapter.exercises.size(), chapter.exercise_minutes(),
-        draft ? "A GPU is needed." : "A GPU is needed only to see it live.",
-        draft
-            ? "\n*A draft: its programs have not been recorded on a GPU yet. Until they are, its tables and "
-              "pictures are empty,\nthere is no recorded run to look at, and its questions need a GPU of "
-              "your own.*\n"
-            : "");
+        "{} minutes for the case; {} minutes for its {} exercises{}. You need a GPU only to see "
+        "it live.\n",
+        chapter.minutes, chapter.exercise_minutes(), chapter.exercises.size(),
+        optional ? fmt::format(", {} of them optional", optional) : "");
 }
 
 /// What the fix changes, in one line: the finding that chapter.toml names as the headline.

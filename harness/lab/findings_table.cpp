@@ -40,7 +40,7 @@ Table table_of(const Case& of, const std::vector<FindingRow>& rows, const std::v
 
 /// "== 1", or "any".
 std::string demand_of(const Finding& finding, std::size_t side) {
-    return finding.expect[side] ? finding.expect[side]->text : kAny;
+    return finding.expect[side] ? finding.expect[side]->text_in(finding.unit) : kAny;
 }
 
 /// What is expected of the case's programs: "== 1  |  == 4", "fixed / buggy >= 4" or "shown only"; or of the
@@ -48,7 +48,7 @@ std::string demand_of(const Finding& finding, std::size_t side) {
 std::string expected_of(const Case& of, const Finding& finding, bool right_alone) {
     if (finding.ratio) return of.text_of(*finding.ratio);
     if (!finding.asserted()) return unbroken("shown only");
-    if (of.programs.size() == 1) return finding.expect[0]->text;
+    if (of.programs.size() == 1) return demand_of(finding, 0);
     const std::string right = unbroken(demand_of(finding, kRight));
     return right_alone ? right : unbroken(demand_of(finding, kFaulty) + "  |") + "  " + right;
 }
@@ -77,11 +77,30 @@ std::string asserted_in_markdown(const Case& of, const FindingRow& row) {
     const Finding& f = *row.finding;
     if (f.ratio) return fmt::format("`{}`: {}", of.text_of(*f.ratio), row.ratio->measured.text());
     if (!f.asserted()) return "shown only";
-    if (of.programs.size() == 1) return fmt::format("`{}`", f.expect[0]->text);
+    if (of.programs.size() == 1) return fmt::format("`{}`", demand_of(f, 0));
     const auto quoted = [&](std::size_t side) {
-        return f.expect[side] ? "`" + f.expect[side]->text + "`" : kAny;
+        return f.expect[side] ? "`" + demand_of(f, side) + "`" : kAny;
     };
     return fmt::format("{}, then {}", quoted(kFaulty), quoted(kRight));
+}
+
+/// The rows to look at first.
+std::vector<FindingRow> key_rows(const std::vector<FindingRow>& rows) {
+    std::vector<FindingRow> key;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(key),
+                 [](const FindingRow& row) { return row.finding->key; });
+    return key;
+}
+
+/// Every row, what is asserted of it, and what further recordings are for.
+std::string all_findings_markdown(const Case& of, const std::vector<FindingRow>& rows) {
+    const Table table = table_of(of, rows, {"asserted"}, [&](const FindingRow& row) {
+        return std::vector{asserted_in_markdown(of, row)};
+    });
+    std::string recordings;
+    for (const std::string& recording : recordings_of(of, rows))
+        recordings += "- recording " + recording + "\n";
+    return table.markdown() + (recordings.empty() ? "" : "\n" + recordings);
 }
 
 Json value_json(const Measured& measured) {
@@ -98,6 +117,16 @@ Json text_or_null(const std::optional<Expectation>& expectation) {
 
 std::string expected_of_answer(const Case& of, const Finding& finding) {
     return expected_of(of, finding, true);
+}
+
+std::string key_findings_text(const Case& of, const std::vector<FindingRow>& rows, const std::string& all) {
+    const std::vector<FindingRow> key = key_rows(rows);
+    const bool holds = std::all_of(rows.begin(), rows.end(),
+                                   [](const FindingRow& row) { return row.verdict == Verdict::pass; });
+    if (key.empty() || !holds) return findings_text(of, rows);
+    const Table table = table_of(of, key, {}, [](const FindingRow&) { return std::vector<std::string>{}; });
+    return table.text() + fmt::format("  {} more rows, and what each program must show: {}\n",
+                                      rows.size() - key.size(), all);
 }
 
 std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
@@ -133,13 +162,16 @@ std::string grade_text(const Case& of, const Grade& grade) {
 }
 
 std::string findings_markdown(const Case& of, const std::vector<FindingRow>& rows) {
-    const Table table = table_of(of, rows, {"asserted"}, [&](const FindingRow& row) {
-        return std::vector{asserted_in_markdown(of, row)};
-    });
-    std::string recordings;
-    for (const std::string& recording : recordings_of(of, rows))
-        recordings += "- recording " + recording + "\n";
-    return table.markdown() + (recordings.empty() ? "" : "\n" + recordings);
+    const std::vector<FindingRow> key = key_rows(rows);
+    if (!key.empty() && key.size() < rows.size()) {
+        const Table few = table_of(of, key, {}, [](const FindingRow&) { return std::vector<std::string>{}; });
+        return few.markdown() +
+               fmt::format(
+                   "\n<details>\n<summary>All {} rows, and what each program must show</summary>\n\n{}"
+                   "\n</details>\n",
+                   rows.size(), all_findings_markdown(of, rows));
+    }
+    return all_findings_markdown(of, rows);
 }
 
 Json findings_json(const Case& of, const std::vector<FindingRow>& rows) {

@@ -17,10 +17,15 @@ namespace lab {
 /// stand what further recordings are for, and the reasons of every verdict but pass.
 [[nodiscard]] std::string findings_text(const Case& of, const std::vector<FindingRow>& rows);
 
+/// The key rows alone, if all hold and the case names some; then the command that shows all.
+[[nodiscard]] std::string key_findings_text(const Case& of, const std::vector<FindingRow>& rows,
+                                            const std::string& all);
+
 /// The same of a graded answer. Reasons that the table shows are not repeated.
 [[nodiscard]] std::string grade_text(const Case& of, const Grade& grade);
 
-/// The table for a page, and below it what further recordings are for.
+/// The table for a page, and below it what further recordings are for. Where the case names key rows, these
+/// come first, and all others are folded.
 [[nodiscard]] std::string findings_markdown(const Case& of, const std::vector<FindingRow>& rows);
 
 /// An array of {id, says, unit, NAME: value of each program, expect, verdict}; of a single program the value

@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "lab/command.h"
 #include "lab/gate_rule.h"
+#include "tools/gpu_lock.h"
 
 namespace lab {
 
@@ -98,10 +99,14 @@ double measure(const Contender& program) {
 std::vector<RunPair> measure_pairs(const Contender& a, const Contender& b, int count) {
     for (const Contender* each : {&a, &b}) announce_to_terminal(printable(shell_line(each->command)));
     announce_to_terminal(fmt::format("# {} pairs as a warm-up, then {} pairs", kWarmUpPairs, count));
-    for (std::size_t i = 0; i < kWarmUpPairs; ++i) (void)measure(a), (void)measure(b);
+    for (std::size_t i = 0; i < kWarmUpPairs; ++i) {
+        const GpuLock lock;
+        (void)measure(a), (void)measure(b);
+    }
     std::vector<RunPair> pairs =
         pairs_in_random_order(static_cast<std::size_t>(count), std::random_device{}());
     for (RunPair& pair : pairs) {
+        const GpuLock lock;  // for both; between pairs, others have their turn
         if (pair.b_first) pair.b = measure(b);
         pair.a = measure(a);
         if (!pair.b_first) pair.b = measure(b);

@@ -30,10 +30,6 @@ std::string rate_or_dash(const std::optional<double>& rate, const char* unit) {
     return rate ? with_prefix(*rate, unit) : "–";
 }
 
-std::string percent(double share) {
-    return fmt::format("{} %", format_number(100 * share, 3));
-}
-
 Table roofs_table(const RooflineEvidence& roofline) {
     Table table({"roof", "measured", "theoretical", "measured / theoretical"},
                 {Align::left, Align::right, Align::right, Align::right});

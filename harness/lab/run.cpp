@@ -26,7 +26,7 @@ namespace {
 
 struct RunOptions {
     std::string name, html;
-    bool live = false, recorded = false, json = false, solution = false, python = false;
+    bool live = false, recorded = false, json = false, solution = false, python = false, all = false;
 };
 
 /// A case with its evidence and its judged findings, or the reason why there is none.
@@ -148,10 +148,18 @@ void print_commands(const Case& of) {
     }
 }
 
-void print_single(const Found& found) {
+/// The findings, or of a case that names some the key ones alone.
+std::string findings_of(const Found& found, const RunOptions& options) {
+    if (options.all) return findings_text(*found.of, found.rows);
+    return key_findings_text(
+        *found.of, found.rows,
+        fmt::format("./lab run {}{} --all", options.name, options.python ? " --python" : ""));
+}
+
+void print_single(const Found& found, const RunOptions& options) {
     fmt::print("\n{}  {}\n", bold(found.of->name), found.of->title);
     if (found.evidence)
-        fmt::print("{}\n\n{}", paragraph(found.evidence->label), findings_text(*found.of, found.rows));
+        fmt::print("{}\n\n{}", paragraph(found.evidence->label), findings_of(found, options));
     else
         fmt::print("{}\n", paragraph("not shown: " + found.missing));
 }
@@ -197,14 +205,15 @@ void print_as_json(const Course::Chosen& chosen, const Found& found, const std::
 }
 
 void print(const Course& course, const Found& found, const std::vector<Found>& singles,
-           const std::optional<RooflineEvidence>& roofline, const std::string& no_roofline) {
+           const RunOptions& options, const std::optional<RooflineEvidence>& roofline,
+           const std::string& no_roofline) {
     const Case& of = *found.of;
     fmt::print("{}  {}\n{}\n", bold(of.id), of.title, paragraph(found.evidence->label));
     if (!found.evidence->note.empty()) fmt::print("{}\n", paragraph("(" + found.evidence->note + ")"));
     if (of.kind == CaseKind::python && !found.evidence->live) print_commands(of);
     print_evidence(course, of, *found.evidence);
-    fmt::print("\n{}", findings_text(of, found.rows));
-    for (const Found& single : singles) print_single(single);
+    fmt::print("\n{}", findings_of(found, options));
+    for (const Found& single : singles) print_single(single, options);
     if (roofline) print_roofline(course, *roofline, of.id);
     if (!no_roofline.empty()) fmt::print("\n{}\n", paragraph("roofline none: " + no_roofline));
 }
@@ -261,7 +270,7 @@ int run_case(const RunOptions& options) {
     if (options.json) {
         print_as_json(chosen, found, singles, roofline);
     } else {
-        print(course, found, singles, roofline, no_roofline);
+        print(course, found, singles, options, roofline, no_roofline);
         if (says_page) fmt::print("page     {}  (a browser opens it)\n", printable(options.html));
         fmt::print("next     {}\n", next_step(course, chosen));
     }
@@ -309,6 +318,7 @@ void add_run(Session& session) {
     command.flag("--solution", options->solution,
                  "shows an exercise's solution and findings before your answer has passed");
     command.flag("--python", options->python, "a chapter's pair in Python, with CuPy or PyTorch");
+    command.flag("--all", options->all, "shows every finding, and what it must be");
     command.flag("--json", options->json, "prints the findings as JSON");
     command.option("--html", "OUT", options->html,
                    "writes the timelines as a page for any browser to this file");

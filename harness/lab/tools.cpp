@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
+#include "tools/gpu_lock.h"
 #include "tools/machine.h"
 #include "tools/recorder.h"
 #include "tools/sanitizer_report.h"
@@ -77,7 +78,10 @@ int show(std::vector<std::string> words, const ToolRun& program, const std::vect
     append(words, arguments);
     announce_to_terminal(shell_line(words));
     const Command command{.words = words, .limit = std::chrono::seconds(600)};
-    const Outcome outcome = run(command);
+    const Outcome outcome = [&] {
+        const GpuLock lock;
+        return run(command);
+    }();
     fmt::print("{}", outcome.out);
     fmt::print(stderr, "{}", outcome.err);
     if (outcome.timed_out || outcome.signal)

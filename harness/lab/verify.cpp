@@ -16,6 +16,7 @@
 #include "lab/command.h"
 #include "lab/findings_table.h"
 #include "lab/verification.h"
+#include "tools/gpu_lock.h"
 #include "tools/libraries.h"
 #include "tools/machine.h"
 #include "tools/recorder.h"
@@ -71,6 +72,7 @@ void verify_clean(const Course& course, const Chapter& chapter, const Verificati
     const std::vector<SanitizerRun> runs = sanitizer_runs(chapter);
     Claims claims = claims_kept(course, chapter, before);
     (void)compute_sanitizer();  // looked for once, before the threads ask
+    const GpuLock lock;         // they would disturb what others time
     for_each_in_parallel(runs.size(), std::min(std::thread::hardware_concurrency() / 2, kMostAtOnce),
                          [&](std::size_t i) {
                              if (claims[i].verdict != Verdict::pass)

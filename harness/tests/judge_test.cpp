@@ -61,7 +61,7 @@ TEST_CASE("judge: a value passes, fails or is too near to tell, and why says wha
     CHECK(judged("== 5", 0).why == "expected == 5 kernels, found 4 kernels");
     CHECK(judged(">= 3", 0.1).verdict == Verdict::pass);
     CHECK(judged(">= 3.9", 0.1).verdict == Verdict::inconclusive);
-    CHECK(judged(">= 3.9", 0.1).why == "4 kernels is within the noise (±10%) around >= 3.9");
+    CHECK(judged(">= 3.9", 0.1).why == "4 kernels is within the noise (±10 %) around >= 3.9");
     CHECK(judged(">= 5", 0.1).verdict == Verdict::fail);
 }
 

@@ -168,6 +168,56 @@ two_at_once() {
     prints 'nothing to record'
 }
 
+# Whoever has nsys keeps it until the second learner says that it waits.
+two_learners() {
+    topic='two learners, one GPU'
+    on whole
+    local first second=$temporary/second as_another=(env)
+    mkdir -p "${answer%/*}"
+    cp "$exercise/solution.cu" "$answer"
+    cp -R . "$second"
+    cp "$lab" "$second/built"
+    mv "$temporary/whole/nsys" "$temporary/whole/real_nsys"
+    cat >"$temporary/whole/nsys" <<END
+#!/usr/bin/env bash
+if [[ \$1 != profile ]]; then exec "$temporary/whole/real_nsys" "\$@"; fi
+echo begins >>"$temporary/turns"
+for ((i = 0; i < 200; ++i)); do
+    if grep -q waiting "$second/err"; then break; fi
+    sleep 0.05
+done
+"$temporary/whole/real_nsys" "\$@"
+code=\$?
+echo ends >>"$temporary/turns"
+exit "\$code"
+END
+    chmod +x "$temporary/whole/nsys"
+    : >"$temporary/turns" && : >"$second/err"
+    # In a folder like /tmp, root may not write what another user made, nor the other way round.
+    if ((EUID == 0)) && setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
+        as_another=(setpriv --reuid=65534 --clear-groups)
+        chown -R 65534 "$second"
+        chmod 711 "$temporary"
+        chmod 1777 "$LAB_LOCKS"
+        chmod -R a+rwX "$temporary"/{whole,turns}
+    else
+        skip 'this is not root, so one user is both'
+    fi
+    command='lab check ch05/1, by two at once'
+    "$lab" check ch05/1 </dev/null >"$temporary/first" 2>&1 &
+    first=$!
+    check 'the first runs nsys' eventually test -s "$temporary/turns"
+    cd "$second" || exit 2
+    "${as_another[@]}" env TMPDIR="$second" HOME="$second" timeout 60 ./built check ch05/1 </dev/null >out 2>err
+    status=$? out=$(<out) err=$(<err)
+    exits 0
+    says "another lab, process $first, has the GPU: waiting for it to finish"
+    wait "$first"
+    status=$? out=$(<"$temporary/first")
+    exits 0
+    check 'they take turns' test "$(xargs <"$temporary/turns")" = 'begins ends begins ends'
+}
+
 two_gpus() {
     topic='two GPUs'
     on whole
@@ -507,4 +557,4 @@ solution = "== 1"'
     expect 0 run ch05/1 --recorded
 }
 
-run_parts run_live runs_of_before record interrupted two_at_once draws two_gpus a_library in_python verify tools counters recordings machine_code
+run_parts run_live runs_of_before record interrupted two_at_once two_learners draws two_gpus a_library in_python verify tools counters recordings machine_code

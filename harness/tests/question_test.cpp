@@ -129,7 +129,7 @@ TEST_CASE("question: an answer is a number or a text; NULL, no row and no range 
     share.metric = "h2d_hidden_share";
     CHECK(measure(evidence, share).missing ==
           "h2d_hidden_share is not defined here: there was nothing to check");
-    CHECK(ask(evidence, "SELECT 0.5").text_in("share") == "0.5");
+    CHECK(ask(evidence, "SELECT 0.5").text_in("share") == "50 %");
     CHECK(ask(evidence, "SELECT 0.5").text_in("ms") == "0.5 ms");
 }
 

@@ -12,8 +12,8 @@ readonly repository=$PWD
 temporary=$(mktemp -d) || exit 2
 trap 'rm -rf -- "$temporary"' EXIT
 course=$temporary/course
-export TMPDIR=$temporary/tmp
-mkdir "$course" "$TMPDIR"
+export TMPDIR=$temporary/tmp LAB_LOCKS=$temporary/locks
+mkdir "$course" "$TMPDIR" "$LAB_LOCKS"
 if [[ ! -v parts ]]; then parts=(ch01_tools ch05_streams); fi
 cp -R --parents "${parts[@]}" lab common harness/{doctor,tests/fake_tools,tests/samples} "$course" || exit 2
 chmod -R u+w "$course"

@@ -37,12 +37,12 @@ TEST_CASE("tools: nvidia-smi's answer is a GPU, or none") {
     const auto read = [](const std::string& out, int exit_code) {
         return read_gpu({.exit_code = exit_code, .signal = 0, .timed_out = false, .out = out, .err = ""});
     };
-    const auto gpu = read("NVIDIA H200, 580.159.04, 9.0\nNVIDIA H200, 580.159.04, 9.0\n", 0);
+    const auto gpu = read("NVIDIA H200, 580.159.04, 9.0, GPU-1\nNVIDIA H200, 580.159.04, 9.0, GPU-2\n", 0);
     REQUIRE(gpu);
     CHECK(gpu->name == "NVIDIA H200");
     CHECK(gpu->driver == "580.159.04");
     CHECK(gpu->compute_capability == "9.0");
     CHECK_FALSE(read("No devices were found\n", 6));
-    CHECK_FALSE(read("NVIDIA H200, 580.159.04, 9.0\n", 9));
+    CHECK_FALSE(read("NVIDIA H200, 580.159.04, 9.0, GPU-1\n", 9));
     CHECK_FALSE(read("", 0));
 }

@@ -52,17 +52,24 @@ const std::optional<GpuInfo>& gpu() {
 }
 
 int gpu_count() {
-    if (!gpu()) return 0;
-    return static_cast<int>(split(trim(what_smi_says().out), '\n').size());  // a line each
+    return static_cast<int>(gpu_uuids().size());
+}
+
+std::vector<std::string> gpu_uuids() {
+    std::vector<std::string> uuids;
+    if (!gpu()) return uuids;
+    for (const std::string& line : split(trim(what_smi_says().out), '\n'))
+        uuids.push_back(trim(split(line, ',').back()));
+    return uuids;
 }
 
 std::vector<std::string> gpu_query(const fs::path& smi) {
-    return {smi.string(), "--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"};
+    return {smi.string(), "--query-gpu=name,driver_version,compute_cap,uuid", "--format=csv,noheader"};
 }
 
 std::optional<GpuInfo> read_gpu(const Outcome& answer) {
     const std::vector<std::string> cells = split(split(answer.out, '\n')[0], ',');
-    if (answer.exit_code != 0 || cells.size() != 3) return std::nullopt;
+    if (answer.exit_code != 0 || cells.size() != 4) return std::nullopt;
     return GpuInfo{trim(cells[0]), trim(cells[1]), trim(cells[2])};
 }
 

@@ -22,6 +22,9 @@ struct GpuInfo {
 /// How many it reports.
 [[nodiscard]] int gpu_count();
 
+/// The UUIDs of all that it reports, in its order: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6".
+[[nodiscard]] std::vector<std::string> gpu_uuids();
+
 /// The command that asks nvidia-smi for a GpuInfo, and its answer as one; nothing if it names no GPU.
 [[nodiscard]] std::vector<std::string> gpu_query(const std::filesystem::path& smi);
 [[nodiscard]] std::optional<GpuInfo> read_gpu(const Outcome& answer);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -13,6 +12,7 @@
 #include "core/process.h"
 #include "core/text.h"
 #include "evidence/kineto_trace.h"
+#include "tools/gpu_lock.h"
 #include "tools/machine.h"
 #include "tools/ncu_runner.h"
 #include "tools/python.h"
@@ -25,13 +25,11 @@ constexpr std::chrono::seconds kProgramLimit{60}, kToolLimit{300};
 constexpr int kSanitizerFoundErrors = 86;
 constexpr std::size_t kMostKept = std::size_t{16} << 20;  ///< bytes of the program's output
 
-std::mutex gpu_is_taken;
-
 /// One step at a time has the GPU: times mean nothing otherwise. What a report is made into goes on
 /// meanwhile.
 template <class Step>
 auto on_gpu(const Step& step) {
-    const std::lock_guard lock(gpu_is_taken);
+    const GpuLock lock;
     return step();
 }
 
