@@ -30,11 +30,6 @@ std::vector<Question> questions_named(const Chapter& chapter, const std::string&
     return found;
 }
 
-/// A share in percent, which reads faster; "" if it is no share.
-std::string percent(const std::string& unit, double value) {
-    return unit == "share" ? format_number(100 * value, 3) + " %" : "";
-}
-
 struct Named {
     const Case& of;
     const Answer& answer;
@@ -69,10 +64,7 @@ std::string answers_block(const Course& course, const Chapter& chapter, const st
     int number = 0;
     for (const Question& question : questions_named(chapter, argument)) {
         const Evidence evidence = open_recorded(course, chapter.program_of(question));
-        const bool is_number = !question.wants_text && question.choices.empty();
-        const std::string share = is_number ? percent(question.unit, right_answer(question, evidence)) : "";
-        text += fmt::format("{}. **{}.** {}\n", ++number,
-                            share.empty() ? right_words(question, evidence) : share, question.why);
+        text += fmt::format("{}. **{}.** {}\n", ++number, right_words(question, evidence), question.why);
     }
     return text;
 }
@@ -85,10 +77,7 @@ std::string proof_block(const Course& course, const Chapter& chapter, const std:
         const Finding* const finding = chapter.pair.finding(id);
         if (!finding) throw Error(fmt::format("the pair has no finding '{}'", id));
         const auto value = [&](std::size_t side) {
-            const Measured measured = judge_finding(evidence.sides[side], *finding, side).measured;
-            const double* const number = measured.value ? std::get_if<double>(&*measured.value) : nullptr;
-            const std::string share = number ? percent(finding->unit, *number) : "";
-            return share.empty() ? measured.text_in(finding->unit) : share;
+            return judge_finding(evidence.sides[side], *finding, side).measured.text_in(finding->unit);
         };
         table.add({finding->says, value(kFaulty), value(kRight)});
     }
