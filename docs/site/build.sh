@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The course as a site, with its decks:  docs/site/build.sh OUT [LAB]
 # Needs python3 with venv; and for the decks as PDF Chromium, without which they are left out. LAB is the program lab.
-# SITE_VENV names a folder for Sphinx that outlives OUT. Exits with 77 where Sphinx cannot be installed.
+# SITE_VENV names a folder for Sphinx that outlives OUT; SITE_REPOSITORY is where links to folders lead, else to copies.
+# Exits with 77 where Sphinx cannot be installed.
 set -euo pipefail
 if (($# < 1)); then
     echo "usage: docs/site/build.sh OUT [LAB]" >&2
@@ -35,7 +36,7 @@ for chapter in ch*/; do
 done
 
 # -W: a link that leads nowhere ends the build.
-sphinx=("$venv/bin/sphinx-build" -q -W --keep-going -c "$site")
+sphinx=("$venv/bin/sphinx-build" -q -E -W --keep-going -c "$site")
 run "${sphinx[@]}" -j auto -d "$out.cache/pages" -b html . "$out"
 cp "$out/README.html" "$out/index.html"
 run "${sphinx[@]}" -d "$out.cache/decks" -t slides -b revealjs . "$out/slides"

@@ -5,6 +5,7 @@ interactive timelines, and a page for each program that a page links to.
 """
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from sphinx.util import logging
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".h": "cpp", ".cpp": "cpp", ".py": "python", ".sh": "bash", ".toml": "toml"}
+REPOSITORY = os.environ.get("SITE_REPOSITORY", "")  # where a link to a folder leads, as https://HOST/NAME/tree/main
 IS_DECKS = globals()["tags"].has("slides")  # Sphinx puts it there
 LINK = re.compile(r"\]\(([^)#\s]+)")
 TIMELINE = """
@@ -91,6 +93,19 @@ def sidebar(page):
     return {"": pages(f"{os.path.dirname(page)}/exercises/*", "README")} if re.match(r"ch\w+/README", page) else {}
 
 
+def link_to_folder(found, page, out):
+    """A link of a page, in the form that Sphinx takes; of a folder its files are copied, and listed."""
+    folder = os.path.normpath(os.path.join(os.path.dirname(page), found[2]))
+    if not (ROOT / folder).is_dir():
+        return found[0]
+    if REPOSITORY:
+        return f"[{found[1]}]({REPOSITORY}/{folder})"
+    names = [file.name for file in sorted(shutil.copytree(ROOT / folder, out / folder, dirs_exist_ok=True).iterdir())]
+    listed = "\n".join(f'<li><a href="{name}">{name}</a></li>' for name in names if name != "index.html")
+    (out / folder / "index.html").write_text(f"<!doctype html>\n<title>{folder}</title>\n<ul>\n{listed}\n</ul>\n")
+    return f'<a href="{found[2]}/index.html">{found[1]}</a>'
+
+
 def prepare_page(app, docname, content):
     """Adds to a page what only the site has."""
     page, folder, text = docname + ".md", os.path.dirname(docname), content[0]
@@ -100,6 +115,7 @@ def prepare_page(app, docname, content):
         text = text.replace("<details>\n<summary>Notes</summary>", '<aside class="notes">')
         content[0] = text.replace("</details>", "</aside>")
         return
+    text = re.sub(r"\[([^]]+)\]\(([^)#\s:]+)\)", lambda found: link_to_folder(found, page, Path(app.outdir)), text)
     text = re.sub(r'href="([^":]+)\.md(["#])', r'href="\1.html\2', text)
     to_root = os.path.relpath(".", folder or ".")
     text = re.sub(r"\[([^]]+)\]\([./]*(ch\w+)/slides\.md\)",
