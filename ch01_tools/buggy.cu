@@ -1,8 +1,7 @@
 // Lets the temperatures of a plate even out: in a Jacobi step, every point takes the mean of its four
-// neighbours. The program goes on until a step changes the plate by less than a tolerance.
+// neighbors. The program goes on until a step changes the plate by less than a tolerance.
 //
-// Wrong: the plate lives on the host. Every step copies it up, makes one step on the GPU, copies it down and
-// adds up on the host what the step has changed.
+// Symptom: every step runs on the GPU and the answer is right, but the GPU is almost idle.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch01_tools/buggy.cu -o buggy
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o buggy ./buggy
@@ -16,7 +15,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-/// One thread a point. The edge of the plate stays at 0 degrees.
+/// One thread per point. The edge of the plate stays at 0 degrees.
 __global__ void jacobi_step(const float* plate, float* next, int side) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
     if (column < 1 || row < 1 || column >= side - 1 || row >= side - 1) return;
@@ -24,8 +23,7 @@ __global__ void jacobi_step(const float* plate, float* next, int side) {
     next[i] = 0.25f * (plate[i - 1] + plate[i + 1] + plate[i - side] + plate[i + side]);
 }
 
-/// Adds the squares of what a step has changed. (Not inlined, so that it keeps its name in samples of the
-/// CPU.)
+/// Adds up the squares of a step's changes. It isn't inlined, so it keeps its name in samples of the CPU.
 [[gnu::noinline]] double add_changes(const std::vector<float>& plate, const std::vector<float>& next) {
     double sum = 0;
     for (size_t i = 0; i < plate.size(); ++i)
@@ -33,7 +31,7 @@ __global__ void jacobi_step(const float* plate, float* next, int side) {
     return sum;
 }
 
-/// A pattern of waves that a Jacobi step multiplies by one factor and does not change in any other way.
+/// A pattern of waves. A Jacobi step multiplies it by one factor, and doesn't change it in any other way.
 struct Mode {
     double height, factor;             // height after n steps: height * factor^n
     std::vector<double> across, down;  // a sine for every column, and one for every row
@@ -47,7 +45,7 @@ Mode make_mode(int half_waves_across, int half_waves_down, double height, int si
     return mode;
 }
 
-/// One row of the plate after that many steps, without making them.
+/// One row of the plate after that many steps, by formula.
 std::vector<double> row_after(int steps, const std::vector<Mode>& modes, int row) {
     std::vector<double> degrees(modes[0].across.size());
     for (const Mode& m : modes) {
@@ -57,7 +55,7 @@ std::vector<double> row_after(int steps, const std::vector<Mode>& modes, int row
     return degrees;
 }
 
-/// What the last of that many steps changes, in degrees: the root of the mean square over the plate.
+/// The change in the last of that many steps, in degrees: the root of the mean square over the plate.
 double residual_after(double steps, const std::vector<Mode>& modes, int side) {
     double sum = 0;
     for (const Mode& m : modes) sum += std::pow(m.height * std::pow(m.factor, steps - 1) * (1 - m.factor), 2);
@@ -80,7 +78,7 @@ int main(int argc, char** argv) {
     std::vector<float> plate;
     for (int row = 0; row < side; ++row)
         for (const double t : row_after(0, modes, row)) plate.push_back(static_cast<float>(t));
-    // Half-way between the last step that is needed and the one before it.
+    // Half-way between the last step that's needed and the one before it.
     const double tolerance = residual_after(steps - 0.5, modes, side);
     const int expected_steps = (steps + check_every - 1) / check_every * check_every;
 

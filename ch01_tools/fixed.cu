@@ -1,8 +1,8 @@
 // Lets the temperatures of a plate even out: in a Jacobi step, every point takes the mean of its four
-// neighbours. The program goes on until a step changes the plate by less than a tolerance.
+// neighbors. The program goes on until a step changes the plate by less than a tolerance.
 //
-// Right: the plate stays on the GPU from the first step to the last. There a kernel adds up what a step has
-// changed, and every 20 steps one number comes down, by which the host decides whether to go on.
+// Right: the plate stays on the GPU from the first step to the last. A kernel adds up how much a step has
+// changed. Every 20 steps one number is copied back, and the host decides whether to go on.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch01_tools/fixed.cu -o fixed
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o fixed ./fixed
@@ -20,7 +20,7 @@
 
 constexpr int kBlocks = 1280, kThreads = 256;
 
-/// One thread a point. The edge of the plate stays at 0 degrees.
+/// One thread per point. The edge of the plate stays at 0 degrees.
 __global__ void jacobi_step(const float* plate, float* next, int side) {
     const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
     if (column < 1 || row < 1 || column >= side - 1 || row >= side - 1) return;
@@ -28,7 +28,7 @@ __global__ void jacobi_step(const float* plate, float* next, int side) {
     next[i] = 0.25f * (plate[i - 1] + plate[i + 1] + plate[i - side] + plate[i + side]);
 }
 
-/// Adds the squares of what a step has changed: in each thread, then in its block, then over all blocks.
+/// Adds up the squares of a step's changes: in each thread, then in its block, then over all blocks.
 __global__ void add_changes(const float* plate, const float* next, size_t points, double* sum) {
     using BlockReduce = cub::BlockReduce<double, kThreads>;
     __shared__ BlockReduce::TempStorage storage;
@@ -39,7 +39,7 @@ __global__ void add_changes(const float* plate, const float* next, size_t points
     if (threadIdx.x == 0) atomicAdd(sum, of_block);
 }
 
-/// A pattern of waves that a Jacobi step multiplies by one factor and does not change in any other way.
+/// A pattern of waves. A Jacobi step multiplies it by one factor, and doesn't change it in any other way.
 struct Mode {
     double height, factor;             // height after n steps: height * factor^n
     std::vector<double> across, down;  // a sine for every column, and one for every row
@@ -53,7 +53,7 @@ Mode make_mode(int half_waves_across, int half_waves_down, double height, int si
     return mode;
 }
 
-/// One row of the plate after that many steps, without making them.
+/// One row of the plate after that many steps, by formula.
 std::vector<double> row_after(int steps, const std::vector<Mode>& modes, int row) {
     std::vector<double> degrees(modes[0].across.size());
     for (const Mode& m : modes) {
@@ -63,7 +63,7 @@ std::vector<double> row_after(int steps, const std::vector<Mode>& modes, int row
     return degrees;
 }
 
-/// What the last of that many steps changes, in degrees: the root of the mean square over the plate.
+/// The change in the last of that many steps, in degrees: the root of the mean square over the plate.
 double residual_after(double steps, const std::vector<Mode>& modes, int side) {
     double sum = 0;
     for (const Mode& m : modes) sum += std::pow(m.height * std::pow(m.factor, steps - 1) * (1 - m.factor), 2);
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     std::vector<float> plate;
     for (int row = 0; row < side; ++row)
         for (const double t : row_after(0, modes, row)) plate.push_back(static_cast<float>(t));
-    // Half-way between the last step that is needed and the one before it.
+    // Half-way between the last step that's needed and the one before it.
     const double tolerance = residual_after(steps - 0.5, modes, side);
     const int expected_steps = (steps + check_every - 1) / check_every * check_every;
 

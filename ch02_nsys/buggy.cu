@@ -1,8 +1,8 @@
 // Divides two arrays by their sums, one after the other: copies one to the GPU, sums it with a kernel of many
 // threads and a kernel of one, divides it, and copies it back.
 //
-// Wrong: the host memory is pageable, so the driver copies everything once more, piece by piece; the clock
-// also counts what only the first array pays for; and no range says what the timeline shows.
+// Symptom: the answer is right, but an array takes tens of milliseconds, in one run more than in another. The
+// timeline does not say what belongs to which array.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch02_nsys/buggy.cu -o buggy
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o buggy ./buggy
@@ -20,7 +20,7 @@
 
 constexpr int kBlocks = 1280, kThreads = 256, kArrays = 2;
 
-/// One partial sum a block: a grid-stride loop, then CUB adds what the threads have.
+/// One partial sum per block: a grid-stride loop, then CUB adds what the threads have.
 __global__ void partial_reduce(const float* x, size_t count, float* partial) {
     using BlockSum = cub::BlockReduce<float, kThreads>;
     __shared__ BlockSum::TempStorage shared;
@@ -31,7 +31,7 @@ __global__ void partial_reduce(const float* x, size_t count, float* partial) {
     if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-/// Adds the partial sums with one thread, and leaves the rest of the GPU idle.
+/// Adds the partial sums with one thread. The rest of the GPU is idle.
 __global__ void single_thread_sum(const float* partial, float* sum) {
     *sum = 0;
     for (int i = 0; i < kBlocks; ++i) *sum += partial[i];
@@ -43,7 +43,7 @@ __global__ void divide_by(float* x, size_t count, const float* sum) {
         x[i] /= divisor;
 }
 
-/// Queues what is done with an array that is on the device.
+/// Queues the kernels for an array that's on the device.
 void queue_kernels(float* x, size_t count, float* partial, float* sum) {
     partial_reduce<<<kBlocks, kThreads>>>(x, count, partial);
     CUDA_CHECK(cudaGetLastError());
@@ -53,7 +53,7 @@ void queue_kernels(float* x, size_t count, float* partial, float* sum) {
     CUDA_CHECK(cudaGetLastError());
 }
 
-/// Random numbers above 0 and up to 1, from a generator that costs one multiplication a number.
+/// Random numbers above 0 and up to 1, from a generator that costs one multiplication per number.
 class Numbers {
   public:
     float next() { return static_cast<float>((random_() >> 40) + 1) / (1 << 24); }

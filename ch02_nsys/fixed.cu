@@ -1,8 +1,8 @@
 // Divides two arrays by their sums, one after the other: copies one to the GPU, sums it with a kernel of many
 // threads and a kernel of one, divides it, and copies it back.
 //
-// Right: the host memory is pinned, so the copy engine reads and writes it directly; the first array is the
-// warm-up, and the clock starts behind it; and NVTX ranges name the phases.
+// Fixed: the host memory is pinned, so the copy engine reads and writes it directly. The first array is the
+// warm-up, and the clock starts after it. NVTX ranges name the phases.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch02_nsys/fixed.cu -o fixed
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o fixed ./fixed
@@ -21,7 +21,7 @@
 
 constexpr int kBlocks = 1280, kThreads = 256, kArrays = 2;
 
-/// One partial sum a block: a grid-stride loop, then CUB adds what the threads have.
+/// One partial sum per block: a grid-stride loop, then CUB adds what the threads have.
 __global__ void partial_reduce(const float* x, size_t count, float* partial) {
     using BlockSum = cub::BlockReduce<float, kThreads>;
     __shared__ BlockSum::TempStorage shared;
@@ -32,7 +32,7 @@ __global__ void partial_reduce(const float* x, size_t count, float* partial) {
     if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-/// Adds the partial sums with one thread, and leaves the rest of the GPU idle.
+/// Adds the partial sums with one thread. The rest of the GPU is idle.
 __global__ void single_thread_sum(const float* partial, float* sum) {
     *sum = 0;
     for (int i = 0; i < kBlocks; ++i) *sum += partial[i];
@@ -44,7 +44,7 @@ __global__ void divide_by(float* x, size_t count, const float* sum) {
         x[i] /= divisor;
 }
 
-/// Queues what is done with an array that is on the device.
+/// Queues the kernels for an array that's on the device.
 void queue_kernels(float* x, size_t count, float* partial, float* sum) {
     partial_reduce<<<kBlocks, kThreads>>>(x, count, partial);
     CUDA_CHECK(cudaGetLastError());
@@ -54,7 +54,7 @@ void queue_kernels(float* x, size_t count, float* partial, float* sum) {
     CUDA_CHECK(cudaGetLastError());
 }
 
-/// Random numbers above 0 and up to 1, from a generator that costs one multiplication a number.
+/// Random numbers above 0 and up to 1, from a generator that costs one multiplication per number.
 class Numbers {
   public:
     float next() { return static_cast<float>((random_() >> 40) + 1) / (1 << 24); }

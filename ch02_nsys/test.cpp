@@ -15,7 +15,7 @@ TEST_CASE("every claim of the chapter holds") {
     ch02.check_claims();
 }
 
-TEST_CASE("pinned copies run at one rate both ways; pageable ones are slower both ways, up most of all") {
+TEST_CASE("pinned copies run at one rate both ways; pageable ones are slower both ways, H2D most of all") {
     const double up = ch02.value("fixed", "up_rate"), down = ch02.value("fixed", "down_rate");
     CHECK(up > 0.9 * down);
     CHECK(down > 0.9 * up);
@@ -23,18 +23,18 @@ TEST_CASE("pinned copies run at one rate both ways; pageable ones are slower bot
     CHECK(ch02.value("buggy", "down_rate") < 0.8 * down);
 }
 
-TEST_CASE("a pageable copy up is no faster than one thread copies memory, and a pinned one is") {
+TEST_CASE("a pageable H2D copy is no faster than one thread copies memory, and a pinned one is") {
     const double thread = ch02.value("buggy", "host_copy_rate");
     CHECK(ch02.value("buggy", "up_rate") < 1.1 * thread);
     CHECK(ch02.value("fixed", "up_rate") > 2 * ch02.value("fixed", "host_copy_rate"));
 }
 
-TEST_CASE("it is the memory that makes the difference, and not that the first array comes first") {
+TEST_CASE("the memory makes the difference, and not that the first array comes first") {
     const double first = ch02.value("buggy", "first_array_ms"), second = ch02.value("buggy", "measured_ms");
     CHECK(first - second < 0.2 * (second - ch02.value("fixed", "measured_ms")));
 }
 
-TEST_CASE("pinning costs more than both arrays gain, and most of that is saved where the memory is filled") {
+TEST_CASE("pinning takes longer than both arrays gain, and most of that is saved where memory is filled") {
     const double gain = ch02.value("buggy", "first_array_ms") + ch02.value("buggy", "measured_ms") -
                         ch02.value("fixed", "first_array_ms") - ch02.value("fixed", "measured_ms");
     CHECK(ch02.value("fixed", "pin_ms") > 1.2 * gain);

@@ -1,7 +1,7 @@
 // Adds two arrays, c = a + b: a small pair of half a million numbers, and a large pair that fits no cache.
 //
-// Wrong: everything is meant to be float. One literal, 0.0, makes the numbers double, on the host and, as the
-// type is deduced from there, in the kernel too. The answer is right, and each number moves as 8 bytes.
+// Symptom: everything is meant to be float, and the answer is right. But a large addition takes twice as long
+// as its bytes should need, although ncu says that DRAM is 90 % busy.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch03_ncu/buggy.cu -o buggy
 // look:    ncu -k vecadd --launch-skip 1 --launch-count 4 --set full -f -o buggy ./buggy
@@ -25,7 +25,7 @@ auto host_numbers(size_t count) {
 }
 using Number = decltype(host_numbers(0))::value_type;
 
-/// Each thread adds four numbers, and loads all of them first: enough bytes under way to keep DRAM busy.
+/// Each thread adds four numbers, and loads all of them first: enough bytes in flight to keep DRAM busy.
 __global__ void vecadd(const Number* __restrict__ a, const Number* __restrict__ b, Number* __restrict__ c,
                        size_t count) {
     const size_t first = size_t(blockIdx.x) * kThreads * kPerThread + threadIdx.x;
@@ -40,13 +40,13 @@ __global__ void vecadd(const Number* __restrict__ a, const Number* __restrict__ 
     }
 }
 
-/// As many numbers as one load of a thread can have, 16 bytes of them.
+/// As many numbers as one load of a thread can bring: 16 bytes of them.
 struct alignas(16) Pack {
     static constexpr size_t kNumbers = 16 / sizeof(Number);
     Number numbers[kNumbers];
 };
 
-/// The roof: a triad over the same numbers, c = a + 3 b, a pack to a thread, as STREAM does it.
+/// The roof: a triad over the same numbers, c = a + 3 b, one pack per thread, as STREAM does it.
 __global__ void triad(const Pack* __restrict__ a, const Pack* __restrict__ b, Pack* __restrict__ c,
                       size_t count) {
     const size_t i = size_t(blockIdx.x) * kThreads + threadIdx.x;
@@ -57,7 +57,7 @@ __global__ void triad(const Pack* __restrict__ a, const Pack* __restrict__ b, Pa
     c[i] = sum;
 }
 
-/// Random numbers from 0 to 1, from a generator that costs one multiplication a number.
+/// Random numbers from 0 to 1, from a generator that costs one multiplication per number.
 class Random {
   public:
     explicit Random(uint64_t seed) : random_(seed) {}
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"warm-up"};
         add(large);
         measure_roof();
-        // Nothing of this may pass for an answer: bytes of 0xFF are a NaN.
+        // This must not pass for an answer: bytes of 0xFF are a NaN.
         CUDA_CHECK(cudaMemset(c.get(), 0xFF, most * sizeof(Number)));
         CUDA_CHECK(cudaDeviceSynchronize());
     }

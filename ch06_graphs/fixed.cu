@@ -1,6 +1,6 @@
-// Water flows round five rings of pipe, one cell a tick, and on its way takes on some of the warmth outside.
-// A tick of a ring is a kernel, a step is two hundred ticks of each ring, and after every step the host looks
-// whether all is well. The rings know nothing of each other, so each has a stream of its own.
+// Water flows round five rings of pipe, one cell per tick, and takes on some of the warmth outside.
+// A tick of a ring is one kernel. A step is two hundred ticks of each ring, and after every step the host
+// checks on it. The rings need nothing of each other, so each has its own stream.
 //
 // Right: the ticks of a step are captured into a graph once, from all streams. After that a step is one
 // launch, however many rings and ticks it has.
@@ -19,7 +19,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr float kExchange = 2e-5f;  // of the difference to the outside, a tick
+constexpr float kExchange = 2e-5f;  // share of the difference to the outside, per tick
 
 /// One tick: the water of each cell moves on to the next, and meets the temperature outside it.
 __global__ void flow(const float* water, float* next, const float* outside, int cells) {
@@ -29,7 +29,7 @@ __global__ void flow(const float* water, float* next, const float* outside, int 
     next[cell] = came + kExchange * (outside[cell] - came);
 }
 
-/// The rings one behind the other in memory, a stream for each, and an event to mark points of streams.
+/// The rings, one after the other in memory. Each has a stream, and the event marks points in streams.
 struct Rings {
     int cells, pairs;
     std::vector<Stream> streams;
@@ -43,8 +43,8 @@ struct Rings {
     }
 };
 
-/// Queues a step, two ticks of each ring at a time: from `water` to `next` and back. All streams begin behind
-/// what is in the first, and the first goes on when all are done.
+/// Queues a step, two ticks of each ring at a time: from `water` to `next` and back. All streams begin after
+/// what is in the first one, and the first continues when all are done.
 void queue_ticks(const Rings& rings) {
     const cudaStream_t first = rings.streams[0].get();
     const cudaEvent_t event = rings.event.get();
@@ -67,8 +67,8 @@ void queue_ticks(const Rings& rings) {
     }
 }
 
-/// Records what queue_ticks asks for, instead of doing it. The other streams join the capture by waiting for
-/// the event, and the first waits for them before it ends.
+/// Captures what queue_ticks launches instead of running it. The other streams fork by waiting for the event,
+/// and the first stream waits for them before the capture ends.
 Graph record_step(const Rings& rings) {
     nvtx3::scoped_range range{"capture"};
     const cudaStream_t first = rings.streams[0].get();
@@ -79,7 +79,7 @@ Graph record_step(const Rings& rings) {
     return Graph(recorded);
 }
 
-/// Makes it ready to be launched again and again.
+/// Makes an executable graph of it, and uploads that before the first launch.
 GraphExec ready(const Graph& recorded, cudaStream_t stream) {
     nvtx3::scoped_range range{"instantiate"};
     GraphExec step = instantiate(recorded);
@@ -93,7 +93,7 @@ double now_ms() {
     return now.count();
 }
 
-/// The value below which `share` of all values lie.
+/// The value below which `share` of all values are.
 double quantile(std::vector<double> values, double share) {
     std::sort(values.begin(), values.end());
     return values[static_cast<size_t>(share * (values.size() - 1))];
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaDeviceSynchronize());  // the copies are not in these streams
 
-    // Once would do. More times show what a graph costs once CUDA has set up its own things.
+    // Once would do. Building it again shows the cost without what CUDA sets up once.
     std::vector<double> build_ms;
     size_t edges = 0;
     GraphExec graph;
@@ -151,8 +151,8 @@ int main(int argc, char** argv) {
         step_ms.push_back(now_ms() - start);
     }
 
-    // The host follows water round its ring: after n ticks, what was in cell c is in cell c + n. Of very many
-    // cells it follows some, or it would take far longer than the GPU.
+    // The host follows water round its ring: after n ticks, what was in cell c is in cell c + n. If there are
+    // very many cells it follows only some, or it would take far longer than the GPU.
     CUDA_CHECK(cudaMemcpy(found.data(), rings.water.get(), bytes, cudaMemcpyDeviceToHost));
     const long long ticks = 4LL * pairs * steps;
     size_t checked = 0, wrong = 0;

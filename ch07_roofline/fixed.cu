@@ -1,7 +1,7 @@
-// A layer of a neural network, D = max(0, A B + bias), some times in a row: A has a row for each input, B a
-// column for each output, and each output has its bias. Tensor cores take the product, in TF32.
+// A layer of a neural network, D = max(0, A B + bias), computed several times: A has a row per input, B a
+// column per output, and each output has its bias. The matrix multiplication runs on tensor cores, in TF32.
 //
-// Right: cuBLASLt adds the bias and takes the maximum in registers, by the fastest of its algorithms.
+// Right: cuBLASLt adds the bias and applies the ReLU in registers, by the fastest of its algorithms.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch07_roofline/fixed.cu -o fixed -lcublasLt
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o fixed ./fixed
@@ -26,9 +26,9 @@ void check_lt(cublasStatus_t status, const char* call, int line) {
 }
 #define LT_CHECK(call) check_lt((call), #call, __LINE__)
 
-/// Counts the numbers of D that are wrong. Every input is a whole multiple of 1/64 and at most 1 (a bias: 8),
-/// so TF32 holds it, and every sum is a multiple of 2^-12 below 2^12: exact in single precision, in whichever
-/// order it is taken. D must agree to the last bit.
+/// Counts the wrong elements of D. Every input is a whole multiple of 1/64 and at most 1 (a bias: 8), so it
+/// fits into TF32, and every sum is a multiple of 2^-12 below 2^12: exact in single precision, in any order.
+/// D must agree to the last bit.
 __global__ void count_wrong(const float* a, const float* b, const float* bias, const float* d, int rows,
                             int columns, int depth, unsigned long long* wrong) {
     __shared__ float a_tile[kTile][kTile], b_tile[kTile][kTile + 1];
@@ -59,7 +59,7 @@ auto random_numbers(size_t count, int limit, std::mt19937& random) {
     return numbers;
 }
 
-/// The GPU's time for each piece of work, all of them queued in one go: work(0), work(1), ...
+/// GPU time in ms of each piece of work, all of them queued in one go: work(0), work(1), ...
 template <class Work>
 std::vector<float> ms_of_each(size_t count, Work work) {
     std::vector<Event> marks;
@@ -105,7 +105,7 @@ class Layer {
 
     void run() {
         multiply(offered_[chosen_]);
-        // The bias and the maximum are part of that.
+        // That includes the bias and the ReLU.
     }
 
   private:
@@ -114,7 +114,7 @@ class Layer {
         LT_CHECK(cublasLtMatmulDescSetAttribute(product_, attribute, &value, sizeof value));
     }
 
-    /// Those that need one kernel only: none that splits the sums and adds the pieces later.
+    /// Only those that need one kernel: none that splits the sums and adds the pieces later.
     void ask_for_algorithms() {
         const uint32_t no_split = CUBLASLT_REDUCTION_SCHEME_NONE;
         int found = 0;
@@ -140,10 +140,10 @@ class Layer {
                                 d_layout_, &offer.algo, workspace_.get(), kWorkspaceBytes, nullptr));
     }
 
-    /// Which of the offered algorithms to use, by timing them. The clock moves meanwhile, so each round times
-    /// all, in another order, and compares them with its first one. Who wins all seven, and by 2 % in the
-    /// middle one, may replace the first: an equal wins all once in 128 times, and hardly by 2 %. Of several
-    /// such, the first that is within 1 % of the fastest.
+    /// Picks an algorithm by timing. The clock moves meanwhile, so each round times all of them, in another
+    /// order, and compares them with the first one. An algorithm that wins all seven rounds, by 2 % in the
+    /// median one, may replace the first: an equal one wins all once in 128 times, and hardly by 2 %. Of
+    /// several such, it picks the first that's within 1 % of the fastest.
     size_t fastest() {
         nvtx3::scoped_range range{"choose"};
         constexpr size_t kRounds = 7;
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
         {
             nvtx3::scoped_range range{"warm-up"};
             layer.run();
-            // All bits set is not a number: what is not computed again cannot pass for right.
+            // All bits set is a NaN: what isn't computed again can't pass for right.
             CUDA_CHECK(cudaMemset(d.get(), 0xFF, count * sizeof(float)));
             CUDA_CHECK(cudaDeviceSynchronize());
         }

@@ -1,4 +1,4 @@
-# Divides two arrays by their sums on the GPU, one after the other. The timeline does not say what is what.
+# Divides two arrays by their sums on the GPU, one after the other. The timeline doesn't say what belongs to which.
 #
 # look:   nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o buggy \
 #             python3 ch02_nsys/python/buggy.py

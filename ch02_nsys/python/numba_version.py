@@ -1,4 +1,4 @@
-# Divides an array by its sum with Numba, in three ways. Optional: of this one nothing is recorded.
+# Divides an array by its sum with Numba, in three ways. Optional: this one isn't recorded.
 #
 # needs:  numba, nvtx, and a NumPy that Numba knows: 2.4 for Numba 0.68
 # look:   nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o numba \
@@ -26,13 +26,13 @@ def divide(x, divisor):
 
 @nvtx.annotate("NumPy arrays")
 def with_numpy(x):
-    """Two calls, and no copy to be seen: each of them copies the array by itself."""
+    """Two calls and no copy in the source: each of them copies the array by itself."""
     divide[BLOCKS, THREADS](x, numpy.float32(add(x)))
 
 
 @nvtx.annotate("device arrays")
 def with_device_arrays(x):
-    """One copy up, one down. They take as long as the array's memory allows: pageable or pinned."""
+    """One H2D copy and one D2H copy. They are as fast as the array's memory allows: pageable or pinned."""
     device_x = cuda.to_device(x)
     divide[BLOCKS, THREADS](device_x, numpy.float32(add(device_x)))
     device_x.copy_to_host(x)

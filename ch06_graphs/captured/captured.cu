@@ -1,6 +1,6 @@
 // What may be called while a stream is captured? Makes each call once in each of four captures, and prints
-// what came of it: the number of an error, which spoils the capture; `node`, a part of the graph; or
-// `at once`, done now and missing from the graph.
+// the outcome: the number of an error, which invalidates the capture; `node`, a part of the graph; or
+// `at once`, run now and missing from the graph.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch06_graphs/captured/captured.cu -o captured
 // look:    ./captured
@@ -15,7 +15,7 @@ __global__ void touch(char* bytes) {
     bytes[0] = 1;
 }
 
-/// A stream under capture, another that is not, and what calls need.
+/// A stream under capture, another one that isn't, and what the calls need.
 struct Scene {
     size_t bytes;
     Stream captured, other = make_stream(cudaStreamNonBlocking);
@@ -98,7 +98,7 @@ const std::vector<Call> kCalls{
      }},
 };
 
-/// What comes of a call in a capture of this mode, of a stream with these flags.
+/// The outcome of a call in a capture of this mode, of a stream with these flags.
 std::string outcome(const Call& call, cudaStreamCaptureMode mode, unsigned flags, size_t bytes) {
     Scene scene{bytes, make_stream(flags)};
     CUDA_CHECK(cudaEventRecord(scene.outside.get(), scene.other.get()));
@@ -110,7 +110,7 @@ std::string outcome(const Call& call, cudaStreamCaptureMode mode, unsigned flags
     const cudaError_t status = call.make(scene),
                       ended = cudaStreamEndCapture(scene.captured.get(), &recorded);
     const Graph graph(recorded);
-    (void)cudaGetLastError();  // it is what this program is about
+    (void)cudaGetLastError();  // errors are what this program is about
     CUDA_CHECK(cudaDeviceSynchronize());
     if (status != cudaSuccess || ended != cudaSuccess)
         return std::to_string(status != cudaSuccess ? status : ended);

@@ -1,7 +1,7 @@
 // How long do blocks take to meet? Water flows round a ring of pipe, 256 cells in the shared memory of each
-// block, and after every tick each block needs the last cell of the block before it. Once all blocks of a
-// resident grid meet and hand the cell on in global memory, once those of a thread block cluster do, and read
-// it where it lies, in the other block's shared memory.
+// block, and after every tick each block needs the last cell of the block before it. First all blocks of a
+// cooperative grid meet, and pass the cell on in global memory. Then those of a thread block cluster do, and
+// read the cell from the other block's shared memory.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch06_graphs/meetings/meetings.cu -o meetings
 // look:    ./meetings
@@ -17,13 +17,13 @@
 #include "common/check.cuh"
 #include "common/options.hpp"
 
-constexpr int kThreads = 256;  // of a block, each with a cell
-constexpr int kLaunches = 21;  // that are timed
+constexpr int kThreads = 256;  // per block, one cell each
+constexpr int kLaunches = 21;  // timed
 constexpr float kExchange = 2e-5f;
 
 enum class Meet { grid, cluster };
 
-/// All ticks of a ring. Only the grid's blocks use `ends`, room for the last cells of all blocks, twice.
+/// All ticks of a ring. Only the grid's blocks use `ends`: the last cells of all blocks, twice.
 template <Meet kMeet>
 __global__ void flow(float* water, const float* outside, float* ends, int ticks) {
 #if __CUDA_ARCH__ >= 900
@@ -78,7 +78,7 @@ void launch(int blocks, float* water, const float* outside, float* ends, int tic
     CUDA_CHECK(cudaLaunchKernelEx(&config, flow<kMeet>, water, outside, ends, ticks));
 }
 
-/// The median of us a tick. Adds to `wrong` the cells that are.
+/// The median of us per tick. Adds the number of wrong cells to `wrong`.
 template <Meet kMeet>
 double us_a_tick(int blocks, int ticks, int& wrong) {
     const int count = blocks * kThreads;

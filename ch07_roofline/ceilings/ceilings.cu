@@ -1,14 +1,14 @@
-// Measures the roofs of this GPU: how many bytes a second its memories and its link to the host move, how
-// many FLOP a second its units do, and what a launch costs. Prints a table, and the same as JSON in the last
+// Measures the roofs of this GPU: how many bytes per second its memories and PCIe move, how many FLOP per
+// second its units do, and what a launch costs. Prints a table, and the same as JSON in the last
 // line.
 //
 // How it measures, in all cases:
-// - bytes: each one that the kernel asks for, once; a number that is read and one that is written are two.
+// - bytes: each one that the kernel requests, once; an element that is read and written counts twice.
 // - FLOP: a multiplication and an addition are two, also when one instruction does both.
 // - time: of a batch of launches, by events, after warm-up; the median of the repeats.
-// - shape: where it matters (loads in flight a thread, threads, blocks, the part of L2 that is read, the
+// - shape: where it matters (loads in flight per thread, threads, blocks, the part of L2 that is read, the
 //   depth of a product, the algorithm), the program tries several, takes the fastest, and then measures that
-//   one anew: the time of a trial is not kept, since the best of many flatters.
+//   one again: it doesn't keep the time of a trial, since the best of many flatters.
 // - data: random, since switching bits costs power, and power is what limits a GPU's clock.
 // - load: the tensor cores are measured twice, in about a tenth of a second of work each: in batches of some
 //   10 ms, before which the GPU rests, and after `--soak` ms of the same work, at the clock that it can hold.
@@ -17,7 +17,7 @@
 //   Theoretical roofs are for the highest clock that the driver names; a GPU may not hold it, and a few go
 //   beyond.
 // - answers: checked in one launch more of the shape that was measured, after what the others wrote is
-//   cleared; those of the link, after its last copies.
+//   cleared; those of PCIe, after its last copies.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../.. ceilings.cu -o ceilings -lcublasLt
 //          (in this folder)
@@ -40,7 +40,7 @@
 
 __global__ void empty() {}
 
-/// Seconds a kernel, of a batch of empty ones, from the first launch to the end of the last.
+/// Seconds per kernel, of a batch of empty ones, from the first launch to the end of the last.
 Roof launch_roof(const std::string& name, int launches, int repeats,
                  const std::function<void()>& launch_all) {
     nvtx3::scoped_range range{name};

@@ -1,4 +1,4 @@
-// The roofs of what computes: fused multiply-adds, and products of matrices on tensor cores.
+// The roofs of what computes: fused multiply-adds, and GEMMs on tensor cores.
 #pragma once
 
 #include <cublasLt.h>
@@ -10,7 +10,7 @@
 constexpr int kPairs = 4, kReplayed = 16,
               kPauseMs = 50;  // a rest in which a GPU at its power limit recovers, at least most of the way
 
-/// Of an SM in a clock: results of FP32 and FP64 fused multiply-adds (CUDA C++ Programming Guide, "Arithmetic
+/// Per SM and clock: results of FP32 and FP64 fused multiply-adds (CUDA C++ Programming Guide, "Arithmetic
 /// Instructions"), and dense ones on tensor cores (architecture whitepapers of the A100 and the H100; on 7.5,
 /// 8.6 and 8.9 they differ between products, and of later ones this table does not know).
 struct FmaRates {
@@ -113,7 +113,7 @@ Roof fma_roof(const std::string& name, double fma_per_clock, int microseconds, i
             taken.clock_Hz};
 }
 
-/// Counts the wrong ones of 1,024 numbers of a product, drawn at random. The tolerance leaves room for the
+/// Counts the wrong ones of 1,024 elements of a product, drawn at random. The tolerance leaves room for the
 /// rounding of factors and sums; a product of other numbers misses by four times as much, and more.
 template <class In, class Out>
 __global__ void count_wrong_products(const In* a, const In* b, const Out* d, int n, int depth,

@@ -1,4 +1,4 @@
-// What the measuring of every roof needs: seconds and clocks of a batch, random data, proof of the work.
+// What every roof's measurement needs: seconds and clocks of a batch, random data, proof of the work.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 constexpr int kThreads = 256, kSums = 4096, kMostSms = 1024;
 
-/// One line of the table. What is not known, or not on this GPU, is not a number.
+/// One line of the table. What is unknown, or not on this GPU, is a NaN.
 struct Roof {
     std::string name, unit;
     double measured = NAN, theoretical = NAN;
@@ -160,7 +160,7 @@ inline std::string repeats_shown(const Measured& taken, double work, const std::
     return text + clock;
 }
 
-/// A random number from its place, the same each time (the finaliser of MurmurHash3).
+/// A random number from its place, the same each time (the finalizer of MurmurHash3).
 __host__ __device__ inline unsigned random_at(size_t i) {
     unsigned h = static_cast<unsigned>(i) * 2654435761u + static_cast<unsigned>(i >> 32);
     h = (h ^ h >> 16) * 0x85ebca6bu;
@@ -182,7 +182,7 @@ __global__ void fill_short(T* x, size_t count, size_t seed) {
         x[i] = T((static_cast<int>(random_at(i + seed) % 129) - 64) / 64.0f);
 }
 
-/// Ends the program if a roof was not earned: a kernel that leaves work out is fast.
+/// Ends the program if a roof wasn't earned: a kernel that leaves work out is fast.
 inline void require_right(const std::string& name, bool right) {
     if (right) return;
     std::fprintf(stderr, "%s: the answer is wrong, so its rate means nothing\n", name.c_str());

@@ -1,4 +1,4 @@
-// The roofs of what moves bytes: DRAM, L2 and the link to the host.
+// The roofs of what moves bytes: DRAM, L2 and PCIe.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -16,7 +16,7 @@ constexpr int kMostLoads = 8;
 constexpr size_t kTileBytes = kThreads * kMostLoads * sizeof(uint4);  // arrays are whole tiles
 constexpr int kCopies = 8;  // in a row in each direction, where both are busy at once
 
-/// Adds to one of `sums` for each warp, so that they do not wait for each other.
+/// Adds to one of `sums` for each warp, so that they don't wait for each other.
 __device__ void add_up(unsigned sum, unsigned* sums) {
     namespace cg = cooperative_groups;
     const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
@@ -158,7 +158,7 @@ inline Roof dram_roof(const std::string& name, const DramKernels& kernels, const
     }
     const auto clear = [&] {
         sums.clear();
-        // All bits set is not a number: what is not written again cannot pass for right.
+        // All bits set is a NaN: what isn't written again can't pass for right.
         if (out != nullptr) CUDA_CHECK(cudaMemset(out, 0xFF, count * sizeof(uint4)));
     };
     Roof roof = memory_roof(name, bytes, repeats, fastest, clear, right);
@@ -172,7 +172,7 @@ inline Roof dram_roof(const std::string& name, const DramKernels& kernels, const
 }
 
 /// Likewise of L2, from the first numbers of `in`. Blocks that read the same part have begun at different
-/// times, so that few of their reads meet: what several ask for at once may be read once.
+/// times, so that few of their reads meet: what several request at once may be read once.
 inline Roof l2_roof(const uint4* in, size_t most_bytes, Sums& sums, int repeats) {
     // A quarter at most: on a GPU whose L2 has two halves, each may hold a copy of what the other has.
     const size_t wanted = std::min<size_t>(most_bytes, attribute(cudaDevAttrL2CacheSize) / 4);
@@ -229,7 +229,7 @@ inline std::string numa_nodes(const void* page) {
            words(known ? static_cast<int>(thread) : -1) + ", GPU " + words(gpu);
 }
 
-/// DRAM, L2 and the link, on one set of arrays.
+/// DRAM, L2 and PCIe, on one set of arrays.
 inline void memory_roofs(size_t megabytes, int repeats, std::vector<Roof>& roofs) {
     size_t free_bytes = 0, all_bytes = 0;
     CUDA_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
@@ -265,8 +265,8 @@ inline void memory_roofs(size_t megabytes, int repeats, std::vector<Roof>& roofs
                               [&] { return all_right(true); }));
     roofs.push_back(l2_roof(in.get(), bytes, sums, repeats));
 
-    // The link: pinned memory, from `in` to the host and back into `out`. What the link could do the runtime
-    // does not say; nvidia-smi does (pcie.link.gen.current, pcie.link.width.current).
+    // PCIe: pinned memory, from `in` to the host and back into `out`. The runtime doesn't say how fast PCIe
+    // could be; nvidia-smi does (pcie.link.gen.current, pcie.link.width.current).
     const size_t part = std::min<size_t>(bytes, 128 << 20);
     const auto up = pinned_array<char>(part), down = pinned_array<char>(part);
     const Stream other = make_stream(cudaStreamNonBlocking);

@@ -1,4 +1,4 @@
-# A layer of a neural network, max(0, x w' + bias), ten times in a row. It takes longer than its matrix product.
+# A layer of a neural network, max(0, x w' + bias), ten times in a row. It takes longer than its GEMM.
 #
 # look:   nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o buggy \
 #             python3 ch07_roofline/python/buggy.py

@@ -128,6 +128,7 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     chapter.minutes = static_cast<int>(toml.integer("minutes"));
     chapter.objectives = toml.texts("objectives");
     chapter.headline = toml.text_or("headline", "");
+    if (toml.has("look_ms")) chapter.look_to_ns = toml.integer("look_ms") * 1'000'000;
     chapter.pair = read_case(root, folder, folder);
     chapter.pair.title = chapter.title;
     if (!chapter.headline.empty() && !chapter.pair.finding(chapter.headline))

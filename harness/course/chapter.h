@@ -1,7 +1,9 @@
 // A chapter: its chapter.toml, and the cases in its folder.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,8 @@ struct Chapter {
     int minutes = 0;
     std::vector<std::string> objectives;
     std::string headline;  ///< the finding of the pair that the course's table of chapters shows; "" if none
+    /// The first look draws the pair's range only up to here, such as one step of many.
+    std::optional<std::int64_t> look_to_ns;
     Case pair;
     std::vector<Case> exercises;  ///< by number
     std::vector<Case> singles;    ///< programs beside the pair, such as one that measures roofs; by name

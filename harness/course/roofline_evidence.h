@@ -39,6 +39,7 @@ struct RooflineEvidence {
     std::vector<MeasuredRoof> bandwidths, computes;
     std::vector<MeasuredPoint> points;
     std::vector<std::string> left_out;  ///< why other points are missing, as sentences
+    bool blank = false;  ///< the picture has room for the points and shows none: a reader places them
 
     /// The smaller of the compute roof and of intensity × bandwidth roof, both measured.
     [[nodiscard]] Limit limit_of(const MeasuredPoint& point) const;

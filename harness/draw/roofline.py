@@ -62,6 +62,7 @@ def line_box(begin, end):
 class Roofline:
     def __init__(self, data):
         self.data, self.points = data, data["points"]
+        self.drawn = [] if data.get("blank") else self.points  # a blank one has room for its points
         in_use = {name for point in self.points for name in point["roofs"]}  # no point, and all are shown
         self.roofs = [roof for roof in data["roofs"] if roof["name"] in in_use or not in_use]
         units = {f"{roof['name']}, measured": roof["unit"] for roof in self.roofs}
@@ -102,7 +103,7 @@ class Roofline:
     def draw(self):
         """The figure and its height."""
         held = {}
-        for point in self.points:
+        for point in self.drawn:
             held.setdefault(point["of"], []).append(point["name"])
         notes = [f"% of {roof}: {', '.join(names)}" for roof, names in held.items()]
         notes = [line for note in notes for line in textwrap.wrap(note, 130)]
@@ -117,14 +118,14 @@ class Roofline:
             begin, end = self.ends_of(roof)
             self.plot.plot(*zip(begin, end), color=LOOK[roof["unit"]][0], **stroke(roof["measured"]))
             self.take(line_box(begin, end), ON_LINE)
-        for point in self.points:
+        for point in self.drawn:
             spot = self.px(point["x"], point["y"])
             color, marker, _ = point["look"]
             self.plot.plot(*spot, marker, color=color, markersize=9, markeredgecolor=INK, zorder=5)
             self.take(box(*spot, 14, 14), ON_MARK)
         for roofs in self.roofs_by_label():
             self.label_roofs(roofs)
-        for point in sorted(self.points, key=lambda point: (-point["x"], point["y"])):
+        for point in sorted(self.drawn, key=lambda point: (-point["x"], point["y"])):
             self.label_point(point)
         figure.text(16 / width, 1 - 29 / height, self.data["title"], fontsize=15, fontweight="bold")
         figure.text(1 - RIGHT / width, 1 - 29 / height, self.data["label"], color=GREY, ha="right")
@@ -140,9 +141,11 @@ class Roofline:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_minor_formatter(lambda *_: "")
         axes.grid(color=GRID, linewidth=0.8)
+        if self.data.get("blank"):
+            axes.grid(which="minor", color=GRID, linewidth=0.3)
         axes.tick_params(which="both", color=INK, labelcolor=GREY)
         axes.spines[["top", "right"]].set_visible(False)
-        looks = [look for look in LOOK.values() if any(point["look"] == look for point in self.points)]
+        looks = [look for look in LOOK.values() if any(point["look"] == look for point in self.drawn)]
         lines = [(look[0], f"{look[2]} roof", True) for look in LOOK.values()]
         if not all(roof["measured"] for roof in self.data["roofs"]):
             lines += [(INK, "measured", True), (INK, "theoretical", False)]
@@ -233,7 +236,7 @@ def described(data):
         [f"{roof['name']}, {'measured' if roof['measured'] else 'theoretical'}: {si(roof['per_s'], roof['unit'])}"
          for roof in data["roofs"]] +
         [f"{point['name']}: {point['x']:.3g} FLOP/byte, {si(point['y'], 'FLOP/s')}, {100 * point['share']:.3g} % of "
-         f"{point['of']}" for point in data["points"]])
+         f"{point['of']}" for point in data["points"] if not data.get("blank")])
 
 
 def main(numbers, svg):

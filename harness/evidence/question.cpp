@@ -120,9 +120,11 @@ Needs needs_of_sql(const std::string& sql) {
             if (name == view) needs.recorded.insert(view);
         if (name == "cpu_frames") needs.recorded.insert("cpu_samples");
         needs.narrows |= is_one_of({"kernels", "copies", "sets", "graph_runs", "api_calls", "syncs",
-                                    "graph_launches", "gpu_metrics", "os_calls", "cpu_samples", "marks"});
+                                    "graph_launches", "gpu_metrics", "os_calls", "cpu_samples", "marks",
+                                    "migrations", "cpu_page_faults", "gpu_page_faults"});
         needs.trace |= needs.narrows || !needs.recorded.empty() || name.starts_with("cupti_") ||
-                       name.starts_with("target_info_") || name.starts_with("all_") ||
+                       name.starts_with("cuda_um_") || name.starts_with("target_info_") ||
+                       name.starts_with("all_") ||
                        is_one_of({"ranges", "nvtx_events", "operators", "torch_operators"});
         needs.nsys |= needs.trace || name == "nsys_run";
         needs.counters |= name == "ncu_metrics";

@@ -20,7 +20,7 @@ const std::vector<ExportTable>& export_tables() {
          "localMemoryPerThread graphNodeId"},
         {"CUPTI_ACTIVITY_KIND_MEMCPY",
          "start end deviceId streamId correlationId globalPid bytes copyKind srcKind dstKind",
-         "contextId srcDeviceId dstDeviceId graphNodeId"},
+         "contextId srcDeviceId dstDeviceId graphNodeId virtualAddress"},
         {"CUPTI_ACTIVITY_KIND_MEMSET", "start end deviceId streamId correlationId globalPid value bytes",
          "contextId graphNodeId memKind"},
         {"CUPTI_ACTIVITY_KIND_RUNTIME", "start end globalTid correlationId nameId returnValue", "eventClass",
@@ -50,6 +50,9 @@ const std::vector<ExportTable>& export_tables() {
         {"SCHED_EVENTS", "start cpu isSchedIn globalTid", "threadState", "1", false},
         {"COMPOSITE_EVENTS", "id start globalTid", "cpu cpuCycles", "1", false},
         {"SAMPLING_CALLCHAINS", "id symbol module stackDepth", "unresolved", "stackDepth < 16", false},
+        {"CUDA_UM_CPU_PAGE_FAULT_EVENTS", "start globalPid address CpuInstruction", "", "1", false},
+        {"CUDA_UM_GPU_PAGE_FAULT_EVENTS", "start end globalPid deviceId address numberOfPageFaults", "", "1",
+         false},
         {"TORCH_OPERATORS", "start end globalTid nameId", "", "1", false},  // of torch.profiler, by lab
         {"TARGET_INFO_CUDA_STREAM", "streamId flag", "hwId vmId processId contextId priority"},
         {"TARGET_INFO_GPU", "id name",
@@ -134,13 +137,13 @@ SELECT id, CASE replace(name, 'CUDA_MEMOPR_MEMORY_KIND_', '')
            WHEN 'MANAGED_STATIC' THEN 'managed' ELSE 'other' END
 FROM ENUM_CUDA_MEM_KIND;
 
-CREATE TEMP TABLE copy_directions (id INTEGER PRIMARY KEY, name TEXT, is_peer INTEGER);
+CREATE TEMP TABLE copy_directions (id INTEGER PRIMARY KEY, name TEXT, is_peer INTEGER, is_unified INTEGER);
 INSERT OR IGNORE INTO copy_directions
 SELECT id, CASE WHEN name GLOB '*_HTO[DA]' THEN 'host to device'
                 WHEN name GLOB '*_[DA]TOH' THEN 'device to host'
                 WHEN name GLOB '*_[DA]TO[DA]' OR name GLOB '*_PTOP' THEN 'device to device'
                 WHEN name GLOB '*_HTOH' THEN 'host to host' ELSE 'other' END,
-       name GLOB '*_PTOP'
+       name GLOB '*_PTOP', name GLOB '*_UVM_*'
 FROM ENUM_CUDA_MEMCPY_OPER;
 
 CREATE TEMP VIEW all_kernels AS
@@ -166,7 +169,23 @@ SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS devi
        graphNodeId AS graph_node,
        COALESCE((SELECT d.is_peer OR (d.name = 'device to device' AND t.srcDeviceId <> t.dstDeviceId)
                  FROM copy_directions d WHERE d.id = t.copyKind), 0) AS between_gpus
-FROM CUPTI_ACTIVITY_KIND_MEMCPY t;
+FROM CUPTI_ACTIVITY_KIND_MEMCPY t
+WHERE t.copyKind NOT IN (SELECT id FROM copy_directions WHERE is_unified);
+
+CREATE TEMP VIEW all_migrations AS
+SELECT start, end, end - start AS duration, deviceId AS device, globalPid AS process, bytes, d.name AS direction,
+       virtualAddress AS address
+FROM CUPTI_ACTIVITY_KIND_MEMCPY t JOIN copy_directions d ON d.id = t.copyKind AND d.is_unified;
+
+CREATE TEMP VIEW all_cpu_page_faults AS
+SELECT start AS time, globalPid AS process, address,
+       (SELECT value FROM StringIds s WHERE s.id = t.CpuInstruction) AS function
+FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS t;
+
+CREATE TEMP VIEW all_gpu_page_faults AS
+SELECT start, end, end - start AS duration, globalPid AS process, deviceId AS device, address,
+       numberOfPageFaults AS faults
+FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS t;
 
 CREATE TEMP VIEW all_sets AS
 SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS device,
@@ -277,6 +296,9 @@ CREATE TEMP VIEW api_calls AS SELECT * FROM all_api_calls w WHERE in_range(w.pro
 CREATE TEMP VIEW os_calls AS
 SELECT start, end, duration, process, thread, thread_name, name, result, nesting FROM all_os_calls
 WHERE in_host_range(start);
+CREATE TEMP VIEW migrations AS SELECT * FROM all_migrations WHERE in_host_range(start);
+CREATE TEMP VIEW cpu_page_faults AS SELECT * FROM all_cpu_page_faults WHERE in_host_range(time);
+CREATE TEMP VIEW gpu_page_faults AS SELECT * FROM all_gpu_page_faults WHERE in_host_range(start);
 CREATE TEMP VIEW cpu_samples AS SELECT * FROM all_cpu_samples WHERE in_host_range(time);
 CREATE TEMP VIEW marks AS
 SELECT start AS time, process, thread, name, domain, category_name AS category, value FROM named_nvtx

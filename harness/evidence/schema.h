@@ -41,6 +41,13 @@
 //   os_calls        start end duration process thread thread_name name result nesting
 //                   (calls of the OS runtime libraries; nesting is above 0 for one made by another)
 //
+//   migrations      start end duration device process bytes direction address
+//                   (pages of managed memory that moved; these are no copies)
+//
+//   cpu_page_faults time process address function
+//   gpu_page_faults start end duration process device address faults
+//                   (of managed memory: --cuda-um-cpu-page-faults=true, --cuda-um-gpu-page-faults=true)
+//
 //   cpu_samples     sample time process thread thread_name cpu function module
 //                   (where a thread was: the innermost function, or 'unresolved', and the file it is in)
 //
@@ -52,7 +59,8 @@
 //                   let others run, or 'blocked')
 //
 // Those of GPU work and of CUDA calls can be narrowed to what was launched in the NVTX ranges of one name
-// (capture.h); `gpu_metrics` to when this work ran; os_calls, cpu_samples and marks to when the host was in
+// (capture.h); `gpu_metrics` to when this work ran; migrations, page
+// faults, os_calls, cpu_samples and marks to when the host was in
 // such a range, on any thread. `correlation` leads from GPU work to the call that launched it; work of
 // conditional graph bodies carries that of its graph's launch, where it is certain.
 //

@@ -21,6 +21,7 @@
 #include "lab/command.h"
 #include "lab/report_file.h"
 #include "lab/tool_output.h"
+#include "lab/unified_memory.h"
 
 namespace lab {
 
@@ -333,6 +334,7 @@ void print_time(const ReportFile& report, const Analysis& a, const std::vector<F
     print_streams(a);
     print_ranges(range_use(trace, a.range), a.first_work_ns, trace.format);
     print_api(a, trace.knows_results);
+    if (report.evidence) fmt::print("{}", unified_memory_text(*report.evidence, a.range));
     print_functions(a);
     print_os_calls(a);
     print_threads(a);
@@ -359,6 +361,7 @@ Json as_json(const ReportFile& report, const std::string& file, const std::optio
         json["source_format"] = trace.format == SourceFormat::kineto ? "kineto" : "nsys";
         if (!trace.knows_results)
             for (auto& call : json["api"]) call["failed"] = nullptr;
+        if (report.evidence) json["unified_memory"] = unified_memory_json(*report.evidence, range);
     }
     if (range || !report.evidence) return json;
     const Evidence& evidence = *report.evidence;

@@ -7,8 +7,9 @@
 //   <!-- figure: pair fixed range=R from=1ms to=2ms file=F -->   one program's, zoomed to an NVTX range, or
 //                                       to a part of it, in F; also first=KERNEL and recording=NAME
 //   <!-- roofline: -->                  the chapter's roofline, or that of `exercise NAME`, in roofline.svg
-//                                       beside the page, and its numbers in two tables
-//   <!-- roofline: points=A|B roofs=C|D file=F -->   a picture of some points under two measured roofs, in F
+//                                       beside the page, and its numbers in two folded tables
+//   <!-- roofline: points=A|B roofs=C|D file=F -->   a picture of some points under two measured roofs, in F;
+//                                       with "blank" the roofs alone, for a reader who places the points
 //   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
 //   <!-- output: pair buggy nsys stats -->   all that a tool printed
 //   <!-- ncu: pair buggy section=SpeedOfLight -->   what ncu's page Details shows of a recorded run: a
@@ -34,6 +35,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/files.h"
 #include "core/process.h"
@@ -180,16 +182,20 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
         if (word.starts_with("points=")) kept_points = names_in(word.substr(7));
         if (word.starts_with("roofs=")) kept_roofs = names_in(word.substr(6));
         if (word.starts_with("file=") && word.ends_with(".svg")) file = word.substr(5);
+        if (word == "blank") found.blank = true;
     }
     const bool is_part = !kept_points.empty();
     if (is_part) keep_only(found, kept_points, kept_roofs);
     const fs::path svg = page.file.parent_path() / file;
     outputs[svg] = roofline_picture(page, found, svg);
-    const std::string picture = fmt::format(
-        "![Roofline on logarithmic axes: measured roofs, {}a labelled point for each kernel]({})\n",
-        is_part ? "" : "theoretical ones dashed, ", file);
-    return is_part ? picture
-                   : fmt::format("{}\n{}\n*{}*\n", picture, roofline_tables(found, true), found.label);
+    const std::string picture =
+        fmt::format("![Roofline on logarithmic axes: measured roofs{}{}]({})\n",
+                    is_part ? "" : ", theoretical ones dashed",
+                    found.blank ? ", and no point yet" : ", a labelled point for each kernel", file);
+    if (is_part) return picture;
+    return fmt::format(
+        "{}\n<details>\n<summary>All roofs and points, in numbers</summary>\n\n{}\n</details>\n\n*{}*\n",
+        picture, roofline_tables(found, true), found.label);
 }
 
 /// "pair fixed range=solve to=2ms file=solve.svg": a program, or both if none is named; a range, with a + for
@@ -375,8 +381,8 @@ std::string status(const Page& page, const std::string&, Outputs&) {
         optional ? fmt::format(", {} of them optional", optional) : "");
 }
 
-/// What the fix changes, in one line: the finding that chapter.toml names as the headline.
-std::string headline(const Course& course, const Chapter& chapter) {
+/// What the fix changes: the finding that chapter.toml names as the headline, before and after.
+std::string headline(const Course& course, const Chapter& chapter, std::set<std::string>& gpus) {
     if (lacks_evidence(course, chapter.pair)) return "not recorded yet";
     const Finding* const finding = chapter.pair.finding(chapter.headline);
     if (!finding) return "";  // the chapter names none
@@ -384,39 +390,23 @@ std::string headline(const Course& course, const Chapter& chapter) {
     const auto measured = [&](std::size_t side) {
         return judge_finding(evidence.sides[side], *finding, side).measured;
     };
-    return fmt::format("{}: **{} → {}** ({})", finding->says, measured(0).text(),
-                       measured(1).text_in(finding->unit), evidence.sides[0].provenance().at("gpu"));
+    gpus.insert(evidence.sides[0].provenance().at("gpu"));
+    return fmt::format("{} → {}", measured(0).text(), measured(1).text_in(finding->unit));
 }
 
-/// What the pair's evidence looks like: the chapter's roofline or timeline, small; else the first line that a
-/// sanitizer says of the buggy program.
-std::string glimpse(const Page& page, const Chapter& chapter) {
-    for (const char* picture : {"roofline.svg", "timeline.svg"}) {
-        const fs::path path = page.course.root() / chapter.folder / picture;
-        if (fs::exists(path))
-            return fmt::format("<br><a href=\"{0}\"><img src=\"{0}\" width=\"220\" alt=\"{1}\"></a>",
-                               page.link_to(path), chapter.title);
-    }
-    const Program& buggy = chapter.pair.programs[0];
-    if (buggy.sanitizers.empty() || lacks_evidence(page.course, chapter.pair)) return "";
-    const std::vector<ToolReport> reports = reports_in(open_recorded(page.course, buggy));
-    if (reports.empty()) return "";
-    const std::string first = split(reports[0].text, '\n').front();
-    return fmt::format("<br>`{}`", trim(first.substr(first.find_first_not_of("= "))));
-}
-
+/// Says what each chapter asks, and nothing of what its tool shows: no picture, and of the numbers the
+/// headline.
 std::string chapter_table(const Page& page, const std::string&, Outputs&) {
-    Table table({"chapter", "case", "on the GPU, buggy → fixed", "minutes"},
-                {Align::left, Align::left, Align::left, Align::right});
-    for (const Chapter& chapter : page.course.chapters()) {
-        const bool ends = chapter.title.ends_with('?') || chapter.title.ends_with('.');
-        table.add({fmt::format("[{}]({}){}{}", chapter.id, page.link_to(chapter.folder / "README.md"),
-                               chapter.pair.draft ? " (a draft)" : "", glimpse(page, chapter)),
-                   fmt::format("**{}{}** {}", chapter.title, ends ? "" : ".", chapter.question),
-                   headline(page.course, chapter),
+    Table table({"chapter", "question", "slow → fast", "minutes"},
+                {Align::left, Align::left, Align::right, Align::right});
+    std::set<std::string> gpus;
+    for (const Chapter& chapter : page.course.chapters())
+        table.add({fmt::format("[{}]({}){}", chapter.title, page.link_to(chapter.folder / "README.md"),
+                               chapter.pair.draft ? " (a draft)" : ""),
+                   chapter.question, headline(page.course, chapter, gpus),
                    fmt::format("{} + {}", chapter.minutes, chapter.exercise_minutes())});
-    }
-    return table.markdown();
+    return fmt::format("{}\n*minutes: case + exercises; times recorded on {}*\n", table.markdown(),
+                       gpus.empty() ? "no GPU yet" : join({gpus.begin(), gpus.end()}, ", "));
 }
 
 std::string exercise_table(const Page& page, const std::string&, Outputs&) {

@@ -69,17 +69,22 @@ std::string like(const std::string& written, double value) {
 /// A program of a chapter, the case that it belongs to, and which of the case's programs it is.
 struct QuotedProgram {
     const Case& of;
+    const Program& program;
     std::size_t side;
 };
 
-/// By the words of "fixed.ID", "ceilings.ID" or "recapture.starter.ID".
+/// By the words of "fixed.ID", "ceilings.ID", "recapture.starter.ID" or "recapture.ANSWER.ID".
 QuotedProgram program_in(const Chapter& chapter, const std::vector<std::string>& words) {
     const Case* const of = words.size() == 3                               ? chapter.exercise(words[0])
                            : words.size() == 2 && chapter.single(words[0]) ? chapter.single(words[0])
                            : words.size() == 2                             ? &chapter.pair
                                                                            : nullptr;
     for (std::size_t side = 0; of && side < of->programs.size(); ++side)
-        if (of->programs[side].name == words[words.size() - 2]) return {*of, side};
+        if (of->programs[side].name == words[words.size() - 2]) return {*of, of->programs[side], side};
+    if (of && words.size() == 3)
+        for (const std::vector<Answer>* answers : {&of->wrong, &of->right})
+            for (const Answer& answer : *answers)
+                if (answer.program.name == words[1]) return {*of, answer.program, kRight};
     throw Error(
         fmt::format("'{}' is no program of {}: write buggy.ID, fixed.ID, PROGRAM.ID or EXERCISE.starter.ID",
                     join(words, "."), chapter.id));
@@ -113,9 +118,8 @@ double Quotes::value_of(const std::string& name, const Chapter* page) {
 
     const QuotedProgram quoted = program_in(*chapter, words);
     const Finding& finding = finding_of(quoted.of, words.back());
-    const Program& program = quoted.of.programs[quoted.side];
-    if (quoted.of.draft && !is_freshly_recorded(course_, {program})) throw NotRecorded{};
-    return number_of(judge_finding(evidence_of(program), finding, quoted.side).measured, plain, index);
+    if (quoted.of.draft && !is_freshly_recorded(course_, {quoted.program})) throw NotRecorded{};
+    return number_of(judge_finding(evidence_of(quoted.program), finding, quoted.side).measured, plain, index);
 }
 
 double Quotes::result_of(const std::string& expression, const Chapter* page) {

@@ -7,7 +7,7 @@
 //
 //   fixed.step_ms                   a finding of the chapter's pair, by its id, in its unit
 //   ceilings.tf32                   of a companion
-//   capture_attention.starter.ID    of an exercise
+//   capture_attention.starter.ID    of an exercise; instead of starter the name of a recorded answer, too
 //   ch06.fixed.step_ms              of another chapter; pages outside of chapters name theirs as well
 //   ceilings.tensor_clock[2]        the second number of a finding that is a text
 //

@@ -73,7 +73,7 @@ void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Chec
         const std::string lacking = fmt::format("{}; for live runs it lacks {}", here, join(missing, ", "));
         fmt::print("  {}  {}\n", chapter.short_id, missing.empty() ? "open live" : paragraph(lacking, 8));
     }
-    fmt::print("\nnext     {}./lab run {}\n",
+    fmt::print("\nnext     {}./lab look {}\n",
                any_broken ? "do what the first 'to do' says, then ./lab doctor again\n         or " : "",
                chapters.front().short_id);
 }

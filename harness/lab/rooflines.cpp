@@ -89,6 +89,7 @@ Json to_json(const RooflineEvidence& roofline) {
                                   {"roofs", {point.bandwidth, point.compute}}});
     }
     json["left_out"] = roofline.left_out;
+    if (roofline.blank) json["blank"] = true;
     return json;
 }
 

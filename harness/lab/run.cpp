@@ -288,16 +288,21 @@ void print_first_program(const Course& course, const Chapter& chapter) {
         course.shown(live ? live_evidence_path(course, program) : course.evidence_of(program));
     fmt::print("{}\n{}\n", paragraph(bold(chapter.id) + "  " + chapter.question),
                paragraph(source_label(evidence.provenance(), live)));
+    const std::string in_range = chapter.pair.range ? " --range " + shell_line({*chapter.pair.range}) : "";
     const Needs needs = chapter.pair.needs();
     if (needs.reports) print_reports(evidence, program.name);
     if (needs.trace) {
-        const std::string title = program.name + (chapter.pair.range ? ", range " + *chapter.pair.range : "");
-        const TimelineOptions options{title, "", chapter.pair.range};
-        fmt::print("\n{}", timeline_terminal(build_timeline(evidence.trace(), options), terminal_columns(100),
-                                             terminal_has_colour()));
-        fmt::print("\nzoom     ./lab timeline {} --html look.html\n", file);
+        std::string title = program.name;
+        if (chapter.pair.range)
+            title += (chapter.look_to_ns ? ", the beginning of range " : ", range ") + *chapter.pair.range;
+        TimelineOptions options{title, "", chapter.pair.range};
+        options.to_ns = chapter.look_to_ns;
+        fmt::print("\n{}\n", timeline_terminal(build_timeline(evidence.trace(), options),
+                                               terminal_columns(100), terminal_has_colour()));
+        if (chapter.look_to_ns) fmt::print("all      ./lab timeline {}{}\n", file, in_range);
+        fmt::print("zoom     ./lab timeline {} --html look.html\n", file);
     }
-    fmt::print("sums     ./lab analyze {}\n", file);
+    fmt::print("sums     ./lab analyze {}{}\n", file, in_range);
     if (needs.details) fmt::print("ncu      ./lab ncu-details {}\n", file);
     fmt::print("\n");
 }

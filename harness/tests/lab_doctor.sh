@@ -44,7 +44,7 @@ healthy() {
     prints '✓ works      cpu-samples        nsys recorded the probe with samples and context switches'
     prints '✓ works      gpu-metrics        nsys recorded the probe with counters of the GPU over time'
     prints 'ch05  open live'
-    prints 'next     ./lab run ch01'
+    prints 'next     ./lab look ch01'
     prints_no 'to do: '
     is_file build/doctor/probe.nsys-rep
     # The lines that are shown work when they are copied.
@@ -139,7 +139,7 @@ missing() {
     check 'nsys from its package' contains "$(about nsys)" 'apt-get install cuda-nsight-systems-13-0'
     prints 'start the container with `--gpus all`'
     prints 'ch05  on recorded evidence; for live runs it lacks gpu, nsys, nvcc'
-    prints 'next     ./lab run ch01'
+    prints 'next     ./lab look ch01'
     check 'runs nothing' test -z "$err"
     COLUMNS=80 try doctor
     check 'fits 80 columns, but for commands' test -z "$(grep -v '`' <<<"$out" | grep -E '.{81}')"

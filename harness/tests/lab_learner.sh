@@ -236,6 +236,11 @@ quiz() {
     prints 'right: 1 stream in this recording'
     prints 'Stream 13 Kernels'
     check 'the fixed program is not there' lacks "$out" 'fixed'
+    sed -i 's/^headline/look_ms = 5\n&/' ch05_streams/chapter.toml
+    try look ch05 --answers "$answers"
+    prints 'buggy, the beginning of range normalise: 5 ms'
+    prints 'all      ./lab timeline ch05_streams/evidence/h200/buggy.sqlite --range normalise'
+    sed -i '/^look_ms/d' ch05_streams/chapter.toml
     rm -rf work
     if has_terminal; then typed_quiz; else skip 'no `script` to make a terminal with'; fi
 }

@@ -52,7 +52,7 @@ TEST_CASE("roofline: roofs and points are read from evidence, and what has none 
     const Evidence roofs = open_recorded(course, chapter.measures_roofs()->programs[0]);
     const RooflineEvidence whole = collect_points(course, chapter, "", roofs, false);
     CHECK(whole.left_out.empty());
-    CHECK(whole.points.size() == 4);
+    CHECK(whole.points.size() == 5);
     const Case* const exercise = chapter.exercise("count_it");
     REQUIRE(exercise);
     if (!exercise->draft || is_freshly_recorded(course, exercise->programs)) {
@@ -92,4 +92,14 @@ TEST_CASE("roofline: a picture holds the hash of its numbers; without the tool a
     RooflineEvidence later = now;
     later.points[0].seconds = 2;
     CHECK_FALSE(is_picture_of(read_file(svg), later));
+    later = now;
+    later.blank = true;
+    CHECK_FALSE(is_picture_of(read_file(svg), later));
+}
+
+TEST_CASE("roofline: a blank picture tells nothing of its points, in words for a screen reader either") {
+    const std::string blank = read_file(fs::path(LAB_SOURCE_FOLDER) / "ch07_roofline/blank.svg");
+    CHECK(blank.find("TF32 tensor") != std::string::npos);
+    CHECK(blank.find("GEMM") == std::string::npos);
+    CHECK(blank.find("FLOP/byte, ") == std::string::npos);
 }

@@ -146,8 +146,8 @@ TEST_CASE("at 120 columns the room is used, and a pipe has any number") {
     const auto widest = [](const Words& environment) {
         std::size_t width = 0;
         for (const char* name : {"ch05", "ch07"})
-            for (const std::string& line :
-                 split(run_lab({"run", name, "--recorded"}, LAB_SOURCE_FOLDER, environment).out, '\n'))
+            for (const std::string& line : split(
+                     run_lab({"run", name, "--recorded", "--all"}, LAB_SOURCE_FOLDER, environment).out, '\n'))
                 if (!is_to_be_copied(line)) width = std::max(width, display_width(line));
         return width;
     };

@@ -34,6 +34,7 @@ void copy_strings(const Database& database) {
                                         {"NVTX_EVENTS", "textId"},
                                         {"OSRT_API", "nameId"},
                                         {"ThreadNames", "nameId"},
+                                        {"CUDA_UM_CPU_PAGE_FAULT_EVENTS", "CpuInstruction"},
                                         {"SAMPLING_CALLCHAINS", "symbol"},
                                         {"SAMPLING_CALLCHAINS", "module"}}) {
         const std::vector<std::string> columns =

@@ -1,7 +1,7 @@
 // Lets savings grow: every account starts with a random sum, and every month adds interest to it.
 //
-// Right: a block has no more threads than the GPU allows, the launch is checked right behind it, and when the
-// host has to step in it says so.
+// Right: a block has no more threads than the GPU allows, the launch is checked right after it, and when the
+// host has to step in, it says so.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
@@ -23,7 +23,7 @@ __host__ __device__ float grown(float deposit, int months) {
     return deposit;
 }
 
-/// One thread an account.
+/// One thread per account.
 __global__ void add_interest(const float* deposits, float* balances, int accounts, int months) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < accounts) balances[i] = grown(deposits[i], months);
@@ -41,7 +41,7 @@ void start_on_gpu(const float* deposits, float* balances, int accounts, int mont
     CUDA_CHECK(cudaGetLastError());
 }
 
-/// For machines whose GPU cannot do it: computes what has not been computed. Returns for how many accounts.
+/// For machines whose GPU can't do it: computes what hasn't been computed. Returns for how many accounts.
 int compute_the_rest(const std::vector<float>& deposits, std::vector<float>& balances, int months) {
     nvtx3::scoped_range range{"host fallback"};
     int computed = 0;

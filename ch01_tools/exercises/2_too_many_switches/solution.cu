@@ -1,8 +1,8 @@
 // Capacitors lose a little of their charge in every step. After each step, the energy that is left in all of
 // them goes into a log, as a line of text.
 //
-// Right: each step leaves its energy in an array on the GPU. The array comes down once, after the last step,
-// and the log is written then.
+// Right: each step leaves its energy in an array on the GPU. The array is copied back once, after the last
+// step, and the log is written then.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
@@ -20,9 +20,9 @@
 #include "common/options.hpp"
 
 constexpr int kThreads = 1024;
-constexpr float kLoss = 1.0f / 1024;  // share of the voltage lost in a step
+constexpr float kLoss = 1.0f / 1024;  // share of the voltage lost per step
 
-/// One thread a capacitor.
+/// One thread per capacitor.
 __global__ void lose_charge(float* volts, int capacitors) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
     if (i < capacitors) volts[i] -= kLoss * volts[i];

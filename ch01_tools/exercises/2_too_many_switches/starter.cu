@@ -20,9 +20,9 @@
 #include "common/options.hpp"
 
 constexpr int kThreads = 1024;
-constexpr float kLoss = 1.0f / 1024;  // share of the voltage lost in a step
+constexpr float kLoss = 1.0f / 1024;  // share of the voltage lost per step
 
-/// One thread a capacitor.
+/// One thread per capacitor.
 __global__ void lose_charge(float* volts, int capacitors) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
     if (i < capacitors) volts[i] -= kLoss * volts[i];
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
             CUDA_CHECK(cudaGetLastError());
             add_energy<<<1, kThreads>>>(device_volts.get(), capacitors, device_joules.get());
             CUDA_CHECK(cudaGetLastError());
-            // TODO(learner): who waits for whom here, and how often?
+            // TODO(learner): what waits for what here, and how often?
             CUDA_CHECK(cudaMemcpy(&joules, device_joules.get(), sizeof(double), cudaMemcpyDeviceToHost));
             write_line(log, step, joules);
         }

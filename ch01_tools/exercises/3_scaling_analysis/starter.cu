@@ -1,9 +1,9 @@
-// Runs one kernel in launches of one block to hundreds of blocks for each multiprocessor: one launch of
+// Runs one kernel in launches of one block to hundreds of blocks per SM: one launch of
 // blocks that work for long (`grid`), and launch after launch of blocks that are soon done (`batch`). Then
 // ships both with the size that a rule picks from the measured throughput.
 //
-// Symptom: what it ships keeps everybody waiting for several times as long as a smaller launch would, which
-// does nearly as many blocks a second.
+// Symptom: what it ships takes several times as long as a smaller launch would, which does nearly as many
+// blocks per second.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -19,7 +19,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 128;  // four warps: one for each scheduler of a multiprocessor
+constexpr int kThreads = 128;  // four warps: one for each scheduler of an SM
 constexpr int kBlocksPerSm[] = {1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256, 512};
 constexpr int kRepetitions = 3;
 constexpr int kKinds = 4001;  // of grains, which differ in their drag
@@ -47,7 +47,7 @@ struct Sample {
     double blocks_per_ms;
 };
 
-/// The blocks a launch to ship: the fewest whose throughput is within 10 % of the best.
+/// The blocks per launch to ship: the fewest whose throughput is within 10 % of the best.
 int choose(const std::vector<Sample>& samples) {
     double best = 0;
     for (const Sample& sample : samples) best = std::max(best, sample.blocks_per_ms);
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
         options.integer("--steps", 131'072, 128, 200'000, "steps of a long block; a short one has 1/128"));
     const auto most = options.integer("--most", 512, 1, 512, "most blocks for each multiprocessor");
     options.done();
-    require_gpu(kMostBytes);  // 256 KiB for each multiprocessor
+    require_gpu(kMostBytes);  // 256 KiB per SM
     int multiprocessors = 0, resident = 0;
     CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
     CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, sink, kThreads, 0));

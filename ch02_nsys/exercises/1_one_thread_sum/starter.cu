@@ -1,5 +1,5 @@
-// Sums fifty arrays that are on the device already: one kernel leaves a partial sum a block, another adds the
-// partial sums.
+// Sums fifty arrays that are on the device already: one kernel leaves a partial sum per block, another adds
+// the partial sums.
 //
 // Symptom: adding the 1,280 partial sums takes longer than adding the half a million numbers before.
 // Task: add the partial sums with many threads, on the device.
@@ -20,7 +20,7 @@ constexpr int kBlocks = 1280, kThreads = 256;
 
 using BlockSum = cub::BlockReduce<float, kThreads>;
 
-/// One partial sum a block: a grid-stride loop, then CUB adds what the threads have.
+/// One partial sum per block: a grid-stride loop, then CUB adds what the threads have.
 __global__ void partial_reduce(const float* x, size_t count, float* partial) {
     __shared__ BlockSum::TempStorage shared;
     float sum = 0;

@@ -1,5 +1,5 @@
 // Draws two matrices of random numbers, sorts each row of the first, and multiplies them: each step is left
-// to a library (cuRAND, CUB, cuBLAS), and each has an NVTX range with a colour of its own.
+// to a library (cuRAND, CUB, cuBLAS), and each has an NVTX range with a color of its own.
 //
 // Right: cuBLAS may round the factors to what the tensor cores multiply; it still adds in single precision.
 // The errors that the program prints say what that costs.
@@ -25,7 +25,7 @@
 
 constexpr nvtx3::rgb kGrey{153, 153, 153}, kOrange{230, 159, 0}, kBlue{86, 180, 233}, kGreen{0, 158, 115};
 
-/// TF32 and half precision keep ten binary digits behind the first: without the others a factor is at most
+/// TF32 and half precision keep ten binary digits after the first: without the others a factor is at most
 /// 2^-10 smaller, and a product of two, or a sum of such products, at most 2^-9.
 constexpr double kTolerance = 1.0 / 512;
 
@@ -46,7 +46,7 @@ void require_tensor_cores(const cudaDeviceProp& gpu) {
     std::exit(77);
 }
 
-/// Does `work` in an NVTX range of this name and colour.
+/// Does `work` in an NVTX range of this name and color.
 template <class Work>
 void in_range(const char* name, nvtx3::rgb colour, Work work) {
     nvtx3::scoped_range range{name, colour};
@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
         drawn = copied_down(rows.Current(), count);
         sort(scratch.get());
         multiply();
-        // All bits set is not a number: what is not computed again cannot pass for right.
+        // All bits set is a NaN: what isn't computed again can't pass for right.
         CUDA_CHECK(cudaMemset(c.get(), 0xFF, count * sizeof(float)));
         CUDA_CHECK(cudaDeviceSynchronize());
     });

@@ -28,7 +28,7 @@ constexpr int kNeurons = 32, kThreads = 256;
 constexpr size_t kWorkers = 4, kPlaces = 8;
 constexpr size_t kMeasured = 4;              // threads by which the GPU's work is sized
 constexpr size_t kSlice = 1024;              // numbers that are decoded together, for the cache's sake
-constexpr uint32_t kCodes = 32, kKeep = 29;  // rounds of the lightest code; factor of a weight, a step
+constexpr uint32_t kCodes = 32, kKeep = 29;  // rounds of the lightest code; factor of a weight per step
 
 /// A linear congruential generator: it codes numbers, and is the neurons' response.
 struct Generator {
@@ -53,7 +53,7 @@ __global__ void activate(const uint32_t* inputs, int count, int rounds, Generato
     states[i] = x;
 }
 
-/// One warp a neuron.
+/// One warp per neuron.
 __global__ void add_up(const uint32_t* states, int samples, uint32_t* slopes) {
     const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
     uint32_t sum = 0;
@@ -88,7 +88,7 @@ class Queue {
 
     [[nodiscard]] uint32_t* place(size_t batch) { return places_[batch % kPlaces].data(); }
 
-    /// The next batch that nobody has begun, once there is a place for it; `batches` if there is none.
+    /// The next batch that no worker has begun, once there is a place for it; `batches` if there is none.
     size_t begin() {
         std::unique_lock lock(mutex_);
         const size_t batch = std::min(begun_, batches_);
@@ -191,7 +191,7 @@ int main(int argc, char** argv) {
         backward();
         opt();
         CUDA_CHECK(cudaMemset(weights.get(), 0, kNeurons * sizeof(uint32_t)));
-        // On any machine a step takes the GPU half as long again as a batch takes four threads, on average.
+        // On any machine a step takes the GPU 1.5 times as long as four threads take for a batch, on average.
         double codes = 0, forward_ms = 0;
         for (const uint32_t its : archive.rounds) codes += static_cast<double>(its) / kCodes / steps;
         const auto decode_some = [&] {

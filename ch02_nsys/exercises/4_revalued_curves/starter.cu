@@ -32,7 +32,7 @@ struct Span {
     size_t first, last;
 };
 
-/// One thread a curve and scenario. The values of a scenario lie side by side.
+/// One thread per curve and scenario. A scenario's values are contiguous.
 __global__ void value_curves(const uint32_t* table, size_t rows, const uint32_t* weights, uint32_t* values) {
     const size_t row = blockIdx.x * size_t{kThreads} + threadIdx.x;
     if (row >= rows) return;
@@ -42,7 +42,7 @@ __global__ void value_curves(const uint32_t* table, size_t rows, const uint32_t*
     values[blockIdx.y * rows + row] = value;
 }
 
-/// One block a scenario.
+/// One block per scenario.
 __global__ void add_values(const uint32_t* values, size_t rows, uint32_t* totals) {
     uint32_t sum = 0;
     for (size_t row = threadIdx.x; row < rows; row += kThreads) sum += values[blockIdx.x * rows + row];

@@ -92,7 +92,7 @@ class Scratch {
     std::vector<std::unique_ptr<char[], DeviceFree>> more_;
 };
 
-/// One thread an activation. Row s is made of sample `order[s]`.
+/// One thread per activation. Row s is made of sample `order[s]`.
 __global__ void project(const uint32_t* batch, const uint32_t* order, size_t samples, size_t features,
                         size_t width, uint32_t depth, Generator mix, uint32_t* activations) {
     const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     require_gpu(count * (sizeof(Reading) + sizeof(float)));
 
     std::vector<Reading> host(count);
-    // One multiplication a number, of which the upper bits are random.
+    // One multiplication per number. Its upper bits are random.
     std::linear_congruential_engine<uint64_t, 6364136223846793005, 1442695040888963407, 0> random(34);
     const auto draw = [&](float low, float high) {
         return low + (high - low) * static_cast<float>(random() >> 40) / (1 << 24);

@@ -1,6 +1,6 @@
 // Converts the temperatures of many weather readings from degrees Celsius to degrees Fahrenheit.
 //
-// Symptom: the kernel needs one of the eight numbers of a reading, and fetches all eight from memory.
+// Symptom: the kernel needs one of the eight numbers of a reading, but it fetches all eight from memory.
 // Task: lay the readings out on the device as one array for each kind of number, so that the kernel fetches
 // only what it needs.
 //
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     require_gpu(count * (sizeof(Reading) + sizeof(float)));
 
     std::vector<Reading> host(count);
-    // One multiplication a number, of which the upper bits are random.
+    // One multiplication per number. Its upper bits are random.
     std::linear_congruential_engine<uint64_t, 6364136223846793005, 1442695040888963407, 0> random(34);
     const auto draw = [&](float low, float high) {
         return low + (high - low) * static_cast<float>(random() >> 40) / (1 << 24);

@@ -1,4 +1,4 @@
-// Maps which crop grows where. A camera on a drone sends an image with many channels a pixel; channels that
+// Maps which crop grows where. A camera on a drone sends an image with many channels per pixel. Channels that
 // are too noisy in the dark are left out. What is left of a pixel is its spectrum, and the crop of a pixel is
 // the one of a library whose spectrum is the nearest to it. The map goes out column by column.
 //
@@ -18,7 +18,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 128;    // of a block: one a pixel
+constexpr int kThreads = 128;    // of a block: one per pixel
 constexpr int kTile = 32;        // pixels along an edge of a tile of the map
 constexpr int kRowsAtOnce = 8;   // rows of a tile that a block moves at once
 constexpr int kCrops = 12;       // in the library
@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
     std::mt19937 random(kSeed);
     const std::vector<int> kept = quiet_channels(channels, random);
     const int bands = static_cast<int>(kept.size());
-    // An odd length: neighbours in a warp read at this distance, and 32 of them shall be in 32 banks.
+    // An odd length: neighbors in a warp read at this distance, and 32 of them must be in 32 banks.
     const int record = (bands + 1) | 1;
     require_gpu(size_t(pixels) * (channels * 2 + (bands + record + 2) * 4));
 

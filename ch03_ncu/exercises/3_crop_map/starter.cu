@@ -1,9 +1,9 @@
-// Maps which crop grows where. A camera on a drone sends an image with many channels a pixel; channels that
+// Maps which crop grows where. A camera on a drone sends an image with many channels per pixel. Channels that
 // are too noisy in the dark are left out. What is left of a pixel is its spectrum, and the crop of a pixel is
 // the one of a library whose spectrum is the nearest to it. The map goes out column by column.
 //
 // Symptom: the images of a flight come in faster than this maps them.
-// Task: find what costs the time, and mend it. The map stays as it is.
+// Task: find what costs the time, and repair it. The map stays as it is.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu --launch-skip 4 --launch-count 4 --set full --import-source yes -f -o starter ./starter
@@ -19,7 +19,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 128;    // of a block: one a pixel
+constexpr int kThreads = 128;    // of a block: one per pixel
 constexpr int kTile = 32;        // pixels along an edge of a tile of the map
 constexpr int kRowsAtOnce = 8;   // rows of a tile that a block moves at once
 constexpr int kCrops = 12;       // in the library

@@ -20,7 +20,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kConvoy = 32;  // lorries that drive side by side: neighbours in the table, lanes of one warp
+constexpr int kConvoy = 32;  // lorries that drive together: neighbors in the table, lanes of one warp
 constexpr int kWeek = 168, kDay = 24;  // hours
 constexpr int kLevels = 16;            // of fuel, each 16 units wide
 constexpr float kDiscount = 0.98f;     // what a toll counts for when it lies an hour further ahead
@@ -73,7 +73,7 @@ __global__ void usual(const uint8_t* log, int* level, int lorries) {
     level[lorry] = best;
 }
 
-/// What the tolls of `hours` hours cost today, one thread a lorry. Where it will be is only known from there.
+/// What the tolls of `hours` hours cost today, one thread per lorry. Each place alone knows the next one.
 __global__ void drive(const int* next, const float* toll, float* cost, int lorries, int hours) {
     const int lorry = blockIdx.x * blockDim.x + threadIdx.x;
     if (lorry >= lorries) return;

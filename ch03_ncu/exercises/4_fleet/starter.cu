@@ -4,7 +4,7 @@
 // it lies ahead. Some lorries also keep a log of each hour's fuel, and three numbers are made of each log.
 //
 // Symptom: the accounts take longer than the evening leaves for them.
-// Task: find what costs the time, and mend it. The accounts stay as they are.
+// Task: find what costs the time, and repair it. The accounts stay as they are.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu --launch-skip 4 --launch-count 4 --set full --import-source yes -f -o starter ./starter
@@ -20,7 +20,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kConvoy = 32;  // lorries that drive side by side: neighbours in the table, lanes of one warp
+constexpr int kConvoy = 32;  // lorries that drive together: neighbors in the table, lanes of one warp
 constexpr int kWeek = 168, kDay = 24;  // hours
 constexpr int kLevels = 16;            // of fuel, each 16 units wide
 constexpr float kDiscount = 0.98f;     // what a toll counts for when it lies an hour further ahead
@@ -73,7 +73,7 @@ __global__ void usual(const uint8_t* log, int* level, int lorries) {
     level[lorry] = best;
 }
 
-/// What the tolls of `hours` hours cost today, one thread a lorry. Where it will be is only known from there.
+/// What the tolls of `hours` hours cost today, one thread per lorry. Each place alone knows the next one.
 __global__ void drive(const int* next, const float* toll, float* cost, int lorries, int hours) {
     const int lorry = blockIdx.x * blockDim.x + threadIdx.x;
     if (lorry >= lorries) return;

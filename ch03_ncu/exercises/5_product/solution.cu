@@ -1,4 +1,4 @@
-// Multiplies two matrices, C = A B, with one thread for each number of C and one block for 32 x 32 of them.
+// Multiplies two matrices, C = A B, with one thread per element of C and one block per 32 x 32 of them.
 //
 // Right: the block walks along the tiles of A and B that its tile of C needs, and copies each pair into
 // shared memory, where all its threads read them. Each number that is loaded serves 32 threads.
@@ -25,14 +25,14 @@ __global__ void __launch_bounds__(kThreads)
     float sum = 0;
     __shared__ float a_tile[kTile][kTile], b_tile[kTile][kTile];
     for (int first = 0; first < inner; first += kTile) {
-        // Neighbours in a warp load neighbours in a row. What lies outside of a matrix counts as zero.
+        // Neighbors in a warp load neighbors in a row. What lies outside of a matrix counts as zero.
         const int a_column = first + threadIdx.x, b_row = first + threadIdx.y;
         const bool in_a = row < rows && a_column < inner, in_b = b_row < inner && column < columns;
         a_tile[threadIdx.y][threadIdx.x] = in_a ? a[row * inner + a_column] : 0;
         b_tile[threadIdx.y][threadIdx.x] = in_b ? b[b_row * columns + column] : 0;
         __syncthreads();  // both tiles are complete
         for (int k = 0; k < kTile; ++k) sum += a_tile[threadIdx.y][k] * b_tile[k][threadIdx.x];
-        __syncthreads();  // nobody needs them any more
+        __syncthreads();  // all threads are done with them
     }
     if (row < rows && column < columns) c[row * columns + column] = sum;
 }

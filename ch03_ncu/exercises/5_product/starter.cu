@@ -1,7 +1,7 @@
-// Multiplies two matrices, C = A B, with one thread for each number of C and one block for 32 x 32 of them.
+// Multiplies two matrices, C = A B, with one thread per element of C and one block per 32 x 32 of them.
 //
 // Symptom: the product takes more than ten times as long as the GPU's multipliers would need for it.
-// Task: find what costs the time, and mend it. Sizes stay as they are, and the kernel's name does; the rest
+// Task: find what costs the time, and repair it. Sizes stay as they are, and the kernel's name does; the rest
 // is yours to choose.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
     multiply(const float* a, const float* b, float* c, int rows, int inner, int columns) {
     const int row = blockIdx.y * kTile + threadIdx.y, column = blockIdx.x * kTile + threadIdx.x;
     float sum = 0;
-    // Threads beyond the last row or column have no number of C.
+    // Threads beyond the last row or column have no element of C.
     if (row < rows && column < columns)
         for (int k = 0; k < inner; ++k) sum += a[row * inner + k] * b[k * columns + column];
     if (row < rows && column < columns) c[row * columns + column] = sum;

@@ -1,4 +1,4 @@
-// Finds where planets and comets stand on their orbits, for a catalogue that lists them as surveys discovered
+// Finds where planets and comets stand on their orbits, for a catalog that lists them as surveys discovered
 // them. Kepler's equation M = E - e sin E is solved for E. Orbits of planets are nearly round (e < 0.2), and
 // E = M + e sin E, applied again and again, closes in on the answer. Those of comets are long (e up to 0.9),
 // and take Newton's method. What the giant planet pulls comes on top: a sum of powers of how near a body is.
@@ -34,7 +34,7 @@ struct Body {
     float nearness;                    // to the giant planet, 0 to 1
 };
 
-/// One thread a body.
+/// One thread per body.
 __global__ void solve(const Body* bodies, const int* order, float* angles, int count) {
     const int thread = blockIdx.x * kThreads + threadIdx.x;
     if (thread >= count) return;
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
     require_gpu(count * (sizeof(Body) + sizeof(int) + sizeof(float)));
 
     Discoveries discoveries;
-    std::vector<Body> bodies(count);  // the catalogue
+    std::vector<Body> bodies(count);  // the catalog
     for (Body& body : bodies) body = discoveries.next();
     std::vector<int> order(count);  // thread t solves body order[t]
     std::iota(order.begin(), order.end(), 0);
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
     std::vector<float> angles(count);
     CUDA_CHECK(cudaMemcpy(angles.data(), device_angles.get(), count * sizeof(float), cudaMemcpyDeviceToHost));
 
-    // The bodies are discovered once more: answers are where the catalogue has them. E - e sin E grows by at
+    // The bodies are discovered once more: answers are where the catalog has them. E - e sin E grows by at
     // least 1 - e a radian, so what is left over bounds the error of E.
     Discoveries again;
     int wrong = 0, shown = 0;

@@ -94,7 +94,7 @@ __global__ void profile(const int* echoes, int* rain, int places, int levels) {
     rain[first + threadIdx.x] = sum - apart;
 }
 
-/// Each place of the map and the mean of its four neighbours, half and half.
+/// Each place of the map and the mean of its four neighbors, half and half.
 __global__ void smooth(const int* in, int* out, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;

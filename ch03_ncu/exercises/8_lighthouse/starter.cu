@@ -3,7 +3,7 @@
 // droplets; what is left of their energy falls on a picture, which fades from sweep to sweep.
 //
 // Symptom: the picture is right, and the night takes far longer than it should.
-// Task: find what costs the time, and mend it. The picture and all photons stay as they are.
+// Task: find what costs the time, and repair it. The picture and all photons stay as they are.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter

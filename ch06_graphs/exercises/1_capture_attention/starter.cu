@@ -1,8 +1,8 @@
 // Answers questions about one document. A question is a few rows of queries, the document is rows of keys and
 // of values, and attention gives the answer: softmax(queries x keys^T / sqrt(width)) x values.
 //
-// Symptom: a question is three small kernels, launched one by one, though they never change.
-// Task: capture the three kernels into one graph, once, and launch that graph once a question.
+// Symptom: the host makes three launch calls for every question.
+// Task: capture the three kernels into one graph, once, and launch that graph once per question.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node -f true
@@ -21,7 +21,7 @@
 
 constexpr int kWidth = 64, kThreads = 128;
 
-/// weights = queries x keys^T / sqrt(width): a block a row, a thread a key.
+/// weights = queries x keys^T / sqrt(width): a block per row, a thread per key.
 __global__ void scores(const float* queries, const float* keys, float* weights, int rows) {
     for (int key = threadIdx.x; key < rows; key += kThreads) {
         float sum = 0;
@@ -30,19 +30,19 @@ __global__ void scores(const float* queries, const float* keys, float* weights, 
     }
 }
 
-/// What `combine` makes of the values of all threads of the block, for all of them.
+/// Combines the values of all threads of the block. All threads get the result.
 template <class Combine>
 __device__ float over_block(float value, Combine combine) {
     using Reduce = cub::BlockReduce<float, kThreads>;
     __shared__ typename Reduce::TempStorage scratch;
     __shared__ float combined;
     value = Reduce(scratch).Reduce(value, combine);
-    if (threadIdx.x == 0) combined = value;  // only this thread has it
+    if (threadIdx.x == 0) combined = value;  // only thread 0 has the block's value
     __syncthreads();
     return combined;
 }
 
-/// Each row of weights becomes positive, with the sum 1: a block a row.
+/// Each row of weights becomes positive, with the sum 1: a block per row.
 __global__ void softmax(float* weights, int rows) {
     float* const row = weights + blockIdx.x * rows;
     float largest = -INFINITY, sum = 0;
@@ -53,7 +53,7 @@ __global__ void softmax(float* weights, int rows) {
     for (int key = threadIdx.x; key < rows; key += kThreads) row[key] /= sum;
 }
 
-/// answer = weights x values: a block a row, a thread a column.
+/// answer = weights x values: a block per row, a thread per column.
 __global__ void weigh(const float* weights, const float* values, float* answer, int rows) {
     float sum = 0;
     for (int key = 0; key < rows; ++key)
@@ -61,14 +61,14 @@ __global__ void weigh(const float* weights, const float* values, float* answer, 
     answer[blockIdx.x * kWidth + threadIdx.x] = sum;
 }
 
-/// The document and the question at hand, on the device, and the stream in which they meet.
+/// The document and the current question, on the device, and the stream for their kernels.
 struct Attention {
     std::unique_ptr<float[], DeviceFree> keys, values, queries, weights, answer;
     int rows, asked;  // rows of the document, and of a question
     Stream stream = make_stream(cudaStreamNonBlocking);
 };
 
-/// Queues what makes the answer of the question in `queries`.
+/// Queues the kernels that answer the question in `queries`.
 void queue_attention(const Attention& a) {
     scores<<<a.asked, kThreads, 0, a.stream.get()>>>(a.queries.get(), a.keys.get(), a.weights.get(), a.rows);
     CUDA_CHECK(cudaGetLastError());
@@ -85,7 +85,7 @@ std::vector<float> random_numbers(size_t count) {
     return numbers;
 }
 
-/// Numbers of an answer that differ from attention in double precision. All arrays are of the host.
+/// How many elements of an answer differ from attention in double precision. All arrays are on the host.
 int wrong_numbers(const float* queries, const std::vector<float>& keys, const std::vector<float>& values,
                   const float* answer, int asked) {
     const int rows = static_cast<int>(keys.size()) / kWidth;

@@ -1,8 +1,8 @@
-// Lets wind blow over sand. In every step a gust pushes each dune, the stronger the wind the more, and then
-// the sand settles in many small kernels. The wind is another one in every step. The program makes all steps
+// Lets wind blow over sand. In every step a gust pushes each dune, the more the stronger the wind is, and
+// then the sand settles in many small kernels. The wind changes with every step. The program makes all steps
 // twice, without graphs and with graphs, and compares.
 //
-// Right: the graph is instantiated once. Before a launch, the one node that knows of the wind gets its new
+// Right: the graph is instantiated once. Before each launch, the one node that reads the wind gets its new
 // arguments.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
@@ -25,7 +25,7 @@ __global__ void push(float* sand, const float* gusts, int cells, float wind) {
     if (i < cells) sand[i] += wind * gusts[i];
 }
 
-/// Each cell of the ring gives a quarter of its sand to either neighbour.
+/// Each cell of the ring gives a quarter of its sand to either neighbor.
 __global__ void settle(const float* sand, float* settled, int cells) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
     if (i >= cells) return;
@@ -33,7 +33,7 @@ __global__ void settle(const float* sand, float* settled, int cells) {
     settled[i] = 0.25f * left + 0.5f * sand[i] + 0.25f * right;
 }
 
-/// A ring of dunes, and the stream in which the wind blows.
+/// A ring of dunes, and the stream for its kernels.
 struct Dunes {
     std::unique_ptr<float[], DeviceFree> sand, settled, gusts;
     int cells, pairs;  // of settling kernels
@@ -61,8 +61,8 @@ Graph record_step(const Dunes& d, float wind) {
     return Graph(recorded);
 }
 
-/// Gives the step's node `push`, the only one that waits for no other, new arguments for the launches to
-/// come.
+/// Gives the step's node `push`, the only one that waits for no other, new arguments for later
+/// launches.
 void set_wind(const GraphExec& step, const Graph& recorded, const Dunes& d, float wind) {
     cudaGraphNode_t node = nullptr;
     size_t roots = 1;
@@ -83,7 +83,7 @@ void blow_with_graphs(const Dunes& d, const std::vector<float>& winds) {
     const Graph recorded = record_step(d, 0);
     const GraphExec step = instantiate(recorded);
     for (const float wind : winds) {
-        set_wind(step, recorded, d, wind);  // launches that are under way keep the wind they have
+        set_wind(step, recorded, d, wind);  // launches in flight keep their wind
         CUDA_CHECK(cudaGraphLaunch(step.get(), d.stream.get()));
     }
     CUDA_CHECK(cudaStreamSynchronize(d.stream.get()));
@@ -111,13 +111,13 @@ std::vector<double> expected_sand(const std::vector<float>& first, const std::ve
     return sand;
 }
 
-/// Lets the wind blow over the same sand as ever. Returns us a step, and how many cells are wrong afterwards.
+/// Lets the wind blow over the same sand each time. Returns us per step, and how many cells are wrong then.
 template <class Blow>
 std::pair<double, int> measured(const char* name, Blow blow, const Dunes& d, const std::vector<float>& first,
                                 const std::vector<float>& winds, const std::vector<double>& expected) {
     const size_t bytes = first.size() * sizeof(float);
     CUDA_CHECK(cudaMemcpy(d.sand.get(), first.data(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaDeviceSynchronize());  // the copy is not in that stream
+    CUDA_CHECK(cudaDeviceSynchronize());  // the copy isn't in that stream
     const auto start = std::chrono::steady_clock::now();
     {
         nvtx3::scoped_range range{name};

@@ -1,9 +1,9 @@
-// Lets wind blow over sand. In every step a gust pushes each dune, the stronger the wind the more, and then
-// the sand settles in many small kernels. The wind is another one in every step. The program makes all steps
+// Lets wind blow over sand. In every step a gust pushes each dune, the more the stronger the wind is, and
+// then the sand settles in many small kernels. The wind changes with every step. The program makes all steps
 // twice, without graphs and with graphs, and compares.
 //
 // Symptom: with graphs it takes longer than without.
-// Task: instantiate the graph once, and let each launch know of its wind.
+// Task: instantiate the graph once, and give each launch its own wind.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=graph:host-only
@@ -25,7 +25,7 @@ __global__ void push(float* sand, const float* gusts, int cells, float wind) {
     if (i < cells) sand[i] += wind * gusts[i];
 }
 
-/// Each cell of the ring gives a quarter of its sand to either neighbour.
+/// Each cell of the ring gives a quarter of its sand to either neighbor.
 __global__ void settle(const float* sand, float* settled, int cells) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
     if (i >= cells) return;
@@ -33,7 +33,7 @@ __global__ void settle(const float* sand, float* settled, int cells) {
     settled[i] = 0.25f * left + 0.5f * sand[i] + 0.25f * right;
 }
 
-/// A ring of dunes, and the stream in which the wind blows.
+/// A ring of dunes, and the stream for its kernels.
 struct Dunes {
     std::unique_ptr<float[], DeviceFree> sand, settled, gusts;
     int cells, pairs;  // of settling kernels
@@ -94,13 +94,13 @@ std::vector<double> expected_sand(const std::vector<float>& first, const std::ve
     return sand;
 }
 
-/// Lets the wind blow over the same sand as ever. Returns us a step, and how many cells are wrong afterwards.
+/// Lets the wind blow over the same sand each time. Returns us per step, and how many cells are wrong then.
 template <class Blow>
 std::pair<double, int> measured(const char* name, Blow blow, const Dunes& d, const std::vector<float>& first,
                                 const std::vector<float>& winds, const std::vector<double>& expected) {
     const size_t bytes = first.size() * sizeof(float);
     CUDA_CHECK(cudaMemcpy(d.sand.get(), first.data(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaDeviceSynchronize());  // the copy is not in that stream
+    CUDA_CHECK(cudaDeviceSynchronize());  // the copy isn't in that stream
     const auto start = std::chrono::steady_clock::now();
     {
         nvtx3::scoped_range range{name};

@@ -1,6 +1,6 @@
-// Develops a film of many scenes. Every frame of a scene is bent by the table of its lens and gets some
-// grain, perhaps a title, and beside that its shades are counted. A scene is captured once, and each of its
-// frames is one launch of that graph.
+// Develops a film of many scenes. Every frame of a scene is bent by the table of its lens, gets some
+// grain and perhaps a title, and its shades are counted in another stream. A scene is captured once, and each
+// of its frames is one launch of that graph.
 //
 // Right: the table of every lens that the film needs is on the GPU before the first capture begins.
 //
@@ -20,7 +20,7 @@
 #include "common/options.hpp"
 
 constexpr int kShades = 256, kThreads = 256, kTable = 1024, kLenses = 40, kLetters = 64;
-constexpr int kRoom = 18'000;  // pixels of a frame, for a start
+constexpr int kRoom = 18'000;  // pixels per frame, at first
 
 __host__ __device__ int place_of(int i, int shift, int pixels) {
     return (i + shift) % pixels;
@@ -43,7 +43,7 @@ __global__ void set_title(const int* letters, int* picture) {
     picture[threadIdx.x] = letters[threadIdx.x];
 }
 
-/// A block counts in its own shared memory, and adds what it has found to the counts of all.
+/// Each block counts in its own shared memory, then adds its counts to those of all.
 __global__ void count_shades(const int* bent, unsigned* counts, int pixels) {
     static_assert(kShades == kThreads, "a thread looks after a shade");
     __shared__ unsigned found[kShades];
@@ -139,7 +139,7 @@ class Studio {
         return instantiate(graph);
     }
 
-    /// Develops so many frames of a picture, one after the other. Returns us a frame.
+    /// Develops so many frames of a picture, one after the other. Returns us per frame.
     double develop(const Scene& scene, const GraphExec& graph, std::vector<int>& picture, int frames) {
         const size_t bytes = scene.pixels * sizeof(int);
         int* place = nullptr;

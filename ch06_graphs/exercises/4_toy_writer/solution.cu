@@ -1,7 +1,7 @@
-// A toy language model writes texts, one after the other: one token a step, until it writes a token that ends
+// A toy language model writes texts, one after the other: one token per step, until it writes one that ends
 // a text. The steps are in a graph, and the host looks now and then whether the text is over.
 //
-// Right: the graph is a WHILE node. Its body is one step, whose last kernel says whether there is another.
+// Right: the graph is a WHILE node. Its body is one step, and the step's last kernel says whether to repeat.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node -f true
@@ -21,14 +21,14 @@
 
 namespace cg = cooperative_groups;
 
-constexpr unsigned kWidth = 32;         // numbers in the model's state
+constexpr unsigned kWidth = 32;         // values in the model's state
 constexpr unsigned kVocabulary = 1009;  // tokens it can write
 constexpr unsigned kEnds = 48;          // tokens below it end a text
 constexpr unsigned kLayers = 2;
 constexpr unsigned kPrompts = 48;  // the first prompt's number
 
-/// Where the model and its state lie on the device. Everything is a whole number below 2^32, and sums wrap
-/// around: the host and the GPU come to exactly the same tokens.
+/// Where the model and its state are on the device. Everything is an integer below 2^32, and sums wrap
+/// around, so the host and the GPU get exactly the same tokens.
 struct Writer {
     const unsigned *embedding, *weights;  // kWidth x kVocabulary; kLayers x kWidth x kWidth
     unsigned* state;                      // kLayers + 1 rows of kWidth: what each layer reads; the result
@@ -110,7 +110,7 @@ Graph make_steps(const Writer& writer, cudaStream_t stream) {
     return graph;
 }
 
-/// The model's numbers, for the host: what to copy to the GPU, and what to compare with.
+/// The model's values on the host: what to copy to the GPU, and what to compare with.
 struct Model {
     std::vector<unsigned> embedding, weights;
 

@@ -19,14 +19,14 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kMostRows = 32;  // in a request
+constexpr int kMostRows = 32;  // per request
 constexpr int kPool = 64;      // rows of which requests are made
 constexpr int kNetworks = 6, kFewestLayers = 7;
 constexpr int kThreads = 256;
 constexpr int kSteps = 256;  // of a layer
 constexpr float kRate = 0.15f / kSteps;
 
-/// One layer of a network: a row is a row of blocks, and each of its numbers drifts towards `goal`.
+/// One layer of a network: a row is a row of blocks, and each of its elements drifts towards `goal`.
 __global__ void layer(float* rows, int width, float goal) {
     const int column = blockIdx.y * kThreads + threadIdx.x;
     if (column >= width) return;
@@ -54,7 +54,7 @@ std::vector<Request> draw_requests(std::mt19937& random, int count) {
     return requests;
 }
 
-/// Of how many rows is the graph that serves `rows` rows?
+/// How many rows does the graph have that serves `rows` rows?
 int graph_rows(int rows) {
     int size = 2;
     while (size < rows) size *= 2;

@@ -1,7 +1,7 @@
 // A server answers requests of 1 to 32 rows, each by one of six networks. Sizes are rounded up to a power of
 // two, and the graphs of all sizes are made before the first request.
 //
-// Symptom: all answers are right, and some requests take a good deal longer than others of as many rows.
+// Symptom: all answers are right, but some requests take a good deal longer than others of as many rows.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node -f true
@@ -19,14 +19,14 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kMostRows = 32;  // in a request
+constexpr int kMostRows = 32;  // per request
 constexpr int kPool = 64;      // rows of which requests are made
 constexpr int kNetworks = 6, kFewestLayers = 7;
 constexpr int kThreads = 256;
 constexpr int kSteps = 256;  // of a layer
 constexpr float kRate = 0.15f / kSteps;
 
-/// One layer of a network: a row is a row of blocks, and each of its numbers drifts towards `goal`.
+/// One layer of a network: a row is a row of blocks, and each of its elements drifts towards `goal`.
 __global__ void layer(float* rows, int width, float goal) {
     const int column = blockIdx.y * kThreads + threadIdx.x;
     if (column >= width) return;
@@ -54,7 +54,7 @@ std::vector<Request> draw_requests(std::mt19937& random, int count) {
     return requests;
 }
 
-/// Of how many rows is the graph that serves `rows` rows?
+/// How many rows does the graph have that serves `rows` rows?
 int graph_rows(int rows) {
     int size = 2;
     while (size < rows) size *= 2;

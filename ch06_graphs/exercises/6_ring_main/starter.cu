@@ -2,7 +2,7 @@
 // and takes on some of the temperature outside; no tick can begin before all cells are done with the one
 // before. One kernel stays for all ticks of an hour, then some gauges are read.
 //
-// Symptom: all temperatures are right, and a tick takes many times as long as a kernel of the chapter's
+// Symptom: all temperatures are right, but a tick takes many times as long as a kernel of the chapter's
 // rings.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
@@ -21,8 +21,8 @@
 #include "common/options.hpp"
 
 constexpr int kPipes = 128, kThreads = 256, kGauges = 16;
-constexpr int kMeetings = 4;           // of a cell's water with the temperature outside, a tick
-constexpr float kExchange = 0.00025f;  // of the difference to the outside, a meeting
+constexpr int kMeetings = 4;           // of a cell's water with the temperature outside, per tick
+constexpr float kExchange = 0.00025f;  // of the difference to the outside, per meeting
 
 template <class T>
 __host__ __device__ T meet(T came, T outside) {
@@ -30,7 +30,7 @@ __host__ __device__ T meet(T came, T outside) {
     return came;
 }
 
-/// All ticks of an hour. Block b looks after the cells from first[b] on, up to first[b + 1].
+/// All ticks of an hour. Block b computes the cells from first[b] up to first[b + 1].
 __global__ void flow(float* water, float* next, const float* outside, const int* first, int cells,
                      int ticks) {
     const auto grid = cooperative_groups::this_grid();
@@ -72,7 +72,7 @@ class Ring {
         CUDA_CHECK(cudaDeviceSynchronize());
     }
 
-    /// Launches the ticks of an hour, and brings the gauges in the first cells to the host.
+    /// Launches the ticks of an hour, and copies the gauges in the first cells to the host.
     void run(int ticks, float* gauges) {
         float *water = water_.get(), *next = next_.get(), *outside = outside_.get();
         int* first = first_.get();
@@ -103,7 +103,7 @@ class Ring {
     Stream stream_ = make_stream(cudaStreamNonBlocking);
 };
 
-/// Ends the program if not all blocks can wait for each other: each needs its place at once.
+/// Ends the program unless all blocks are resident at once: only then can they wait for each other.
 void require_room() {
     int cooperative = 0, multiprocessors = 0, on_each = 0;
     CUDA_CHECK(cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, 0));

@@ -1,8 +1,8 @@
-// A day on a reef, hour by hour. The reef has eight patches, which have nothing to do with each other within
-// an hour: each grows and spreads in a few rounds, more of them at one tide than at another. The light of an
-// hour comes from the host, and the hour's totals go back to it.
+// A day on a reef, hour by hour. The reef has eight patches, which are independent within an hour:
+// each grows and spreads in a few rounds, more of them at one tide than at another. The light of each hour
+// comes from the host, and the hour's totals go back to it.
 //
-// Symptom: some days take far longer than others, though there is as much to do in their hours.
+// Symptom: some days take far longer than others, though there's as much to do in their hours.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node -f true
@@ -22,7 +22,7 @@
 constexpr int kPatches = 8, kThreads = 256;
 constexpr int kLight = 16'384;         // values of light in an hour
 constexpr int kGrowth = 16'384;        // steps of a cell in a round
-constexpr int kFewest = 2, kMost = 5;  // rounds of a patch in an hour
+constexpr int kFewest = 2, kMost = 5;  // rounds of a patch per hour
 
 using Totals = std::array<unsigned, kPatches>;
 
@@ -70,7 +70,7 @@ __global__ void spread(const unsigned* grown, int count, unsigned* cells) {
     if (i < count) cells[i] = grown[i] + (grown[i + 1 < count ? i + 1 : 0] >> 3);
 }
 
-/// What reaches the ground of an hour's light.
+/// How much of an hour's light reaches the ground.
 __global__ void shade(unsigned* light, unsigned hour) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
     if (i < kLight) light[i] = (light[i] >> 1) + hour;
@@ -140,7 +140,7 @@ class Reef {
         for (Lane& lane : lanes_) lane.grown = device_array<unsigned>(count);
         CUDA_CHECK(
             cudaMemcpy(cells_.get(), cells.data(), cells.size() * sizeof(unsigned), cudaMemcpyHostToDevice));
-        CUDA_CHECK(cudaDeviceSynchronize());  // the copy is not in these streams
+        CUDA_CHECK(cudaDeviceSynchronize());  // the copy isn't in these streams
     }
 
     /// Queues an hour; its totals are in `log` once `finish` has been called.
@@ -219,7 +219,7 @@ class Reef {
     }
 
     const Day& day_;
-    int count_;  // of the cells of a patch
+    int count_;  // cells per patch
     const std::vector<unsigned>& food_;
     std::unique_ptr<unsigned[], DeviceFree> cells_, light_, totals_;
     std::vector<Lane> lanes_;

@@ -1,7 +1,7 @@
 // A hearing aid takes noise out of sound. Every few milliseconds a frame of 1,024 samples goes through a
 // neural network of many small layers, and is made as loud as the wearer likes it. Weights are stored as two
-// codes for eight of them, each of which names eight numbers of a book; every layer has books of its own. A
-// frame is one launch of a graph.
+// codes per eight weights. Each code names eight values of a book, and every layer has its own books. A frame
+// is one launch of a graph.
 //
 // Right: a layer that follows a layer gets its weights ready while that one still computes, and waits for it
 // only before it reads what it has written.
@@ -20,9 +20,9 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kWidth = 1024;  // samples of a frame, and numbers that a layer takes and gives
-constexpr int kThreads = 64;  // of a block of a layer
-constexpr int kRows = 8;      // numbers that a block of a layer gives
+constexpr int kWidth = 1024;  // samples per frame, and values that a layer takes and gives
+constexpr int kThreads = 64;  // per block of a layer
+constexpr int kRows = 8;      // values that a block of a layer gives
 constexpr int kBlocks = kWidth / kRows;
 constexpr int kAtOnce = 8;  // weights that have a common pair of codes
 constexpr int kPairs = kWidth / kAtOnce, kEntries = 256, kFours = kAtOnce / 4;
@@ -41,7 +41,7 @@ __host__ __device__ int played(int sample, int loudest, int volume) {
     return sample * volume / (loudest + 1);
 }
 
-/// One layer: out = bent(weights * in). Each block gives eight numbers, each warp four of them.
+/// One layer: out = bent(weights * in). Each block gives eight values, each warp four of them.
 __global__ void layer(const int* in, int* out, const uint16_t* codes, const int4* books) {
 #if __CUDA_ARCH__ >= 900
     cudaTriggerProgrammaticLaunchCompletion();  // the next layer may get its weights ready, too
@@ -128,7 +128,7 @@ struct Network {
     }
 };
 
-/// What a frame needs on its way. The host sees `heard`, `played` and `volume`, too.
+/// What a frame needs on its way. The host can access `heard`, `played` and `volume`, too.
 struct Aid {
     const Network& network;
     std::unique_ptr<int[], PinnedFree> heard = pinned_array<int>(kWidth), played = pinned_array<int>(kWidth),
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
         for (int& sample : clips[n]) sample = static_cast<int>(random() % (2 * kMost + 1)) - kMost;
         expected.push_back(network.expected(clips[n], 100 + n));
     }
-    CUDA_CHECK(cudaDeviceSynchronize());  // the copies of the weights are not in that stream
+    CUDA_CHECK(cudaDeviceSynchronize());  // the copies of the weights aren't in that stream
     const GraphExec exec = graph ? capture_frame(aid) : nullptr;
 
     int wrong = 0;

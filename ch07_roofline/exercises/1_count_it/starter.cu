@@ -1,9 +1,9 @@
-// Runs five kernels over one matrix, saxpy, stencil, softmax, gemv and gemm, and says how many FLOP and bytes
-// a launch of each is worth.
+// Runs five kernels over one matrix, saxpy, stencil, softmax, gemv and gemm, and prints how many FLOP and
+// bytes a launch of each is worth.
 //
 // Symptom: the counters disagree with nearly every number in the table.
 // Task: count again, from the kernels below. A FLOP is an addition, a subtraction or a multiplication of
-// floats; the bytes are the compulsory ones: each number that must come from DRAM or go there, once.
+// floats. The bytes are the compulsory ones: each element that must come from DRAM or go there, once.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu --launch-count 5 --set roofline -f -o starter ./starter
@@ -50,7 +50,7 @@ __global__ void saxpy(const float* x, float* y, size_t count) {
     if (i < count) y[i] = kFactor * x[i] + y[i];
 }
 
-/// Each number moves towards its four neighbours; beyond an edge stands the number at the edge.
+/// Each cell moves toward its four neighbors; beyond an edge it's the cell at the edge.
 __global__ void stencil(const float* in, float* out, int rows, int columns) {
     const int row = blockIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
     if (column >= columns) return;
@@ -70,7 +70,7 @@ __device__ float warp_sum(float sum) {
     return sum;
 }
 
-/// out = exp(in), divided by its sum over the row; one warp a row. e^x is 2^(x log2 e).
+/// out = exp(in), divided by its sum over the row; one warp per row. e^x is 2^(x log2 e).
 __global__ void softmax(const float* in, float* out, int columns) {
     const size_t row = size_t(blockIdx.x) * columns;
     float largest = -FLT_MAX, sum = 0;
@@ -83,7 +83,7 @@ __global__ void softmax(const float* in, float* out, int columns) {
         out[row + c] = exp2f((in[row + c] - largest) * kLog2E) * share;
 }
 
-/// y = A x, one warp a row.
+/// y = A x, one warp per row.
 __global__ void gemv(const float* a, const float* x, float* y, int rows, int columns) {
     const int row = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
     if (row >= rows) return;
@@ -93,7 +93,7 @@ __global__ void gemv(const float* a, const float* x, float* y, int rows, int col
     if (threadIdx.x % kWarp == 0) y[row] = sum;
 }
 
-/// C (rows x kOutputs) = A (rows x inner) B (inner x kOutputs), a tile of C a block. What lies outside is 0.
+/// C (rows x kOutputs) = A (rows x inner) B (inner x kOutputs), one tile of C per block. What's outside is 0.
 __global__ void __launch_bounds__(kTile* kTile)
     gemm(const float* a, const float* b, float* c, int rows, int inner) {
     __shared__ float a_tile[kTile][kTile], b_tile[kTile][kTile];
@@ -124,7 +124,7 @@ auto uploaded(const std::vector<float>& numbers) {
     return device;
 }
 
-/// How many numbers of a result, row by row, are not what `expected(row)` says.
+/// How many elements of a result, row by row, aren't what `expected(row)` says.
 template <class Expected>
 size_t wrong_numbers(const char* name, const float* device, int rows, int columns, Expected expected) {
     std::vector<float> found(size_t(rows) * columns);

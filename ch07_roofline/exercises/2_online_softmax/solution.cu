@@ -1,4 +1,4 @@
-// Computes a soft argmax: the position that is expected if each number of a row is as likely as softmax says.
+// Computes a soft argmax: the mean position, if each element of a row is as likely as softmax says.
 //
 // Right: one kernel reads the matrix once, and rescales its sums when a larger score comes.
 //
@@ -67,7 +67,7 @@ void soft_argmax(const float* scores, float* mean, int rows, int columns) {
     CUDA_CHECK(cudaGetLastError());
 }
 
-/// Scores that rise or fall along the row by more than e^x can bear, lie far above 0, or begin with a mask.
+/// Scores that rise or fall along the row by more than e^x can bear, are far above 0, or begin with a mask.
 std::vector<float> random_scores(int rows, int columns) {
     std::mt19937 random(3);
     std::vector<float> scores(size_t(rows) * columns);
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     const int columns = options.integer("--columns", 65544, 1, 1 << 20, "columns of the matrix");
     options.done();
     require_gpu(0);
-    if (rows == 0) {  // in L2 a matrix that is read again would be no matter of DRAM
+    if (rows == 0) {  // if it fit into L2, DRAM wouldn't see it read again
         int l2_bytes = 0;
         CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));
         rows = std::clamp<int>(2.0 * l2_bytes / (columns * sizeof(float)), kFewestRows, kMostRows);

@@ -1,6 +1,6 @@
-// Computes a soft argmax: the position that is expected if each number of a row is as likely as softmax says.
+// Computes a soft argmax: the mean position, if each element of a row is as likely as softmax says.
 //
-// Symptom: three kernels read the whole matrix each. Task: one kernel that reads it once.
+// Symptom: each of three kernels reads the whole matrix. Task: write one kernel that reads it once.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu -k regex:row --launch-count 3 --section MemoryWorkloadAnalysis ./starter
@@ -29,7 +29,7 @@ __device__ Value over_block(Value mine, Merge merge) {
     return Reduce(storage).Reduce(mine, merge);
 }
 
-// TODO(learner): one kernel that reads each score once, in place of the three below.
+// TODO(learner): one kernel that reads each score once, instead of the three below.
 __device__ float row_largest[kMostRows], row_total[kMostRows];  // what one kernel leaves for the next
 
 __global__ void row_max(const float* scores, int columns) {
@@ -67,7 +67,7 @@ void soft_argmax(const float* scores, float* mean, int rows, int columns) {
     CUDA_CHECK(cudaGetLastError());
 }
 
-/// Scores that rise or fall along the row by more than e^x can bear, lie far above 0, or begin with a mask.
+/// Scores that rise or fall along the row by more than e^x can bear, are far above 0, or begin with a mask.
 std::vector<float> random_scores(int rows, int columns) {
     std::mt19937 random(3);
     std::vector<float> scores(size_t(rows) * columns);
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     const int columns = options.integer("--columns", 65544, 1, 1 << 20, "columns of the matrix");
     options.done();
     require_gpu(0);
-    if (rows == 0) {  // in L2 a matrix that is read again would be no matter of DRAM
+    if (rows == 0) {  // if it fit into L2, DRAM wouldn't see it read again
         int l2_bytes = 0;
         CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));
         rows = std::clamp<int>(2.0 * l2_bytes / (columns * sizeof(float)), kFewestRows, kMostRows);

@@ -1,7 +1,7 @@
-// Decoding one token multiplies each weight matrix by one vector, y = W x. Here W is in FP32, BF16 and FP8.
+// To decode a token, each weight matrix is multiplied by one vector, y = W x. W is in FP32, BF16 and FP8.
 //
 // Symptom: BF16 takes half the time of FP32. FP8 takes longer than either.
-// Task: find out what holds FP8 up, and mend it.
+// Task: find out what holds FP8 up, and fix it.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu -k regex:gemv --launch-count 3 --set full --import-source yes -f -o starter ./starter
@@ -23,7 +23,7 @@
 constexpr int kThreads = 128, kWarp = 32, kWarps = kThreads / kWarp;
 constexpr int kRows = 8;       // of a warp at a time, in `rows_times_x`; the kernel of FP8 has its own number
 constexpr int kRuns = 15;      // measured launches of each kernel
-constexpr int kPadding = 512;  // zeros fill a row up to a multiple of what a warp can load of it at once
+constexpr int kPadding = 512;  // zeros pad a row to a multiple of what a warp can load at once
 constexpr float kLargestFp8 = 448;   // of E4M3: 4 bits of exponent, 3 of mantissa
 constexpr double kTolerance = 1e-6;  // of the sum of all |w x|
 namespace cg = cooperative_groups;
@@ -129,7 +129,7 @@ __device__ float random_number(unsigned i) {
     return static_cast<float>((i & 0xFFFF) + (i >> 16)) / 65536 - 1;
 }
 
-/// Fills a row in all three formats, a block a row. Rows differ in size, so that scales do.
+/// Fills a row in all three formats, one block per row. Rows differ in size, so their scales differ.
 __global__ void make_row(float* fp32, Bf16* bf16, Fp8* fp8, float* scale, int columns, int stride) {
     __shared__ unsigned largest;  // bits of a float; those of larger floats are larger
     if (threadIdx.x == 0) largest = 0;

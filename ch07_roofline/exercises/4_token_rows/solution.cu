@@ -1,8 +1,8 @@
-// What follows a matrix product in many networks: to each token's row a bias is added, the activation SiLU is
-// applied, the residual is added, and the row is scaled to a mean square of 1 (RMS norm).
+// What follows a GEMM in many networks: each token's row gets a bias, the activation SiLU and the residual,
+// and is scaled to a mean square of 1 (RMS norm).
 //
 // Right: one kernel does all four. A block keeps its token's row in shared memory between the two loops, so
-// that memory is passed over three times: x and the residual are read, and the result is written.
+// it makes three passes over memory: it reads x and the residual, and writes the result.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    ncu --section MemoryWorkloadAnalysis --launch-count 4 -f -o solution ./solution
@@ -20,11 +20,11 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 256;  // of a block, which takes one token's row
+constexpr int kThreads = 256;  // per block, which takes one token's row
 constexpr int kFewestTokens = 8192, kMostTokens = 1'000'000;
 constexpr float kEpsilon = 1e-5f;  // added to the mean square, so that a row of zeros can be scaled
 
-/// Numbers in device memory: a row for each token. `bias` and `weight` are one row, for all tokens.
+/// Arrays in device memory, one row per token. `bias` and `weight` are one row for all tokens.
 struct Layer {
     int tokens, width;
     const float *x, *bias, *residual, *weight;
@@ -42,7 +42,7 @@ __device__ float block_sum(float mine) {
     return sum;
 }
 
-/// By the fast division and exponential: exact to a few units in the last place for numbers like these.
+/// With fast division and exponential: exact to a few units in the last place for values like these.
 __device__ float silu(float x) {
     return __fdividef(x, 1 + __expf(-x));
 }
@@ -67,7 +67,7 @@ void run_step(const Layer& layer) {
     CUDA_CHECK(cudaGetLastError());
 }
 
-/// Random numbers from -2 to 2. One multiplication a number, of which the upper bits are random.
+/// Random numbers from -2 to 2. One multiplication per number, whose upper bits are random.
 std::vector<float> random_numbers(size_t count, uint64_t seed) {
     std::linear_congruential_engine<uint64_t, 6364136223846793005, 1442695040888963407, 0> random(seed);
     std::vector<float> numbers(count);
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     const int steps = options.integer("--steps", 10, 1, 1000, "times that the layer is computed");
     options.done();
     require_gpu(0);
-    if (tokens == 0) {  // of what a kernel writes last, as much as L2 holds is not counted
+    if (tokens == 0) {  // what L2 still holds when a kernel ends isn't counted
         int l2_bytes = 0;
         CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));
         tokens = std::clamp<int>(2.0 * l2_bytes / (width * sizeof(float)), kFewestTokens, kMostTokens);

@@ -1,9 +1,9 @@
-// A performance gate in small. 20 times it compares a program with itself (A/A), which should raise no alarm,
-// and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, as CI machines
-// are. Then it does the same 1,000 times each with modelled times, to find out how often the gate is wrong.
+// A small performance gate. 20 times it compares a program with itself (A/A), which should raise no alarm,
+// and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, like a CI
+// machine. Then it does the same 1,000 times each with modelled times: how often is the gate wrong?
 //
-// Right: the runs are made in pairs, and a coin decides each time who goes first. The verdict rests on the
-// median of the pairs' ratios and on the interval that holds it, whatever the noise looks like.
+// Right: the runs are made in pairs, and a coin decides each time which one goes first. The verdict rests on
+// the median of the pairs' ratios and on its interval, whatever the noise looks like.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
@@ -109,7 +109,7 @@ Verdict judge(const std::vector<double>& a_ms, const std::vector<double>& b_ms) 
     return low > -threshold && high < threshold ? Verdict::no_difference : Verdict::inconclusive;
 }
 
-/// Runs A and B in the order asked for, and compares what they print with the oracle.
+/// Runs A and B in the given order, and compares their results with the reference.
 class Bench {
   public:
     Bench(size_t runs, int steps) : sums_(device_array<unsigned>(runs)), steps_(steps) {
@@ -154,7 +154,7 @@ class Bench {
 };
 
 /// The verdict on a trial: the runs' times are those of `times_ms`, in the order of `plan`. Ends the program
-/// if that is no order of as many A as B.
+/// if that isn't an order of as many A as B.
 template <class Times>
 Verdict verdict_on(size_t pairs, uint64_t seed, Times times_ms) {
     const std::string order = plan(pairs, seed);

@@ -1,9 +1,9 @@
-// A performance gate in small. 20 times it compares a program with itself (A/A), which should raise no alarm,
-// and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, as CI machines
-// are. Then it does the same 1,000 times each with modelled times, to find out how often the gate is wrong.
+// A small performance gate. 20 times it compares a program with itself (A/A), which should raise no alarm,
+// and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, like a CI
+// machine. Then it does the same 1,000 times each with modelled times: how often is the gate wrong?
 //
-// Symptom: the gate raises alarms although B is A.
-// Task: find out where they come from, and mend `plan` and `judge`, so that it alarms in at most 40 of 1,000
+// Symptom: the gate raises alarms although B is the same as A.
+// Task: find out where they come from, and fix `plan` and `judge`, so that it alarms in at most 40 of 1,000
 // A/A trials, and in at least 950 of 1,000 A/B trials.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
@@ -92,7 +92,7 @@ Verdict judge(const std::vector<double>& a_ms, const std::vector<double>& b_ms) 
     return ratio > 1.03 ? Verdict::slower : ratio < 1 / 1.03 ? Verdict::faster : Verdict::no_difference;
 }
 
-/// Runs A and B in the order asked for, and compares what they print with the oracle.
+/// Runs A and B in the given order, and compares their results with the reference.
 class Bench {
   public:
     Bench(size_t runs, int steps) : sums_(device_array<unsigned>(runs)), steps_(steps) {
@@ -137,7 +137,7 @@ class Bench {
 };
 
 /// The verdict on a trial: the runs' times are those of `times_ms`, in the order of `plan`. Ends the program
-/// if that is no order of as many A as B.
+/// if that isn't an order of as many A as B.
 template <class Times>
 Verdict verdict_on(size_t pairs, uint64_t seed, Times times_ms) {
     const std::string order = plan(pairs, seed);

@@ -2,8 +2,8 @@
 // gives each of them its next token, which goes back at once. Clients are served in groups, and groups are
 // independent.
 //
-// Right: the five faults of the starter are repaired. README.md says how each is found; `diff starter.cu
-// solution.cu` says how each is fixed.
+// Right: the five faults of the starter are fixed. README.md says how each is found, and `diff starter.cu
+// solution.cu` shows how each is fixed.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
@@ -25,7 +25,7 @@ constexpr int kParts = 8;             // warps of a block, among which a row's p
 constexpr int kPitch = kRows + 1;     // of partial sums in shared memory: no bank conflicts
 constexpr int kLanes = 64;            // threads that look for the best token of one client
 constexpr int kNewRequest = 1 << 30;  // flag of a request's first token
-constexpr int kGoOn = -1;             // in place of a token: go on with the one that the model gave
+constexpr int kGoOn = -1;             // instead of a token: go on with the one that the model gave
 constexpr int kDivisor = 8;           // of every sum in a layer
 constexpr float kLimit = 8;           // values are whole numbers from -8 to 8, so that every sum is exact
 
@@ -148,7 +148,7 @@ std::vector<Client> random_clients(int count, int steps, int vocabulary) {
     return clients;
 }
 
-/// The oracle: the tokens that this client should be sent, in whole numbers.
+/// The reference: the tokens that this client should get, in whole numbers.
 std::vector<int> expected_tokens(const Model& model, const Client& client, int steps) {
     std::vector<int16_t> values(model.width), next(model.width);
     std::vector<int> tokens;
@@ -291,7 +291,7 @@ int main(int argc, char** argv) {
         streams.push_back(make_stream(cudaStreamNonBlocking));
         served.emplace_back(device_model, steps, streams.back().get());
     }
-    // The model may still be on its way: cudaMemcpy does not wait for the end, nor do these streams for it.
+    // The model may still be on its way: cudaMemcpy doesn't wait for the end, nor do these streams for it.
     CUDA_CHECK(cudaDeviceSynchronize());
     {
         nvtx3::scoped_range range{"warm-up"};

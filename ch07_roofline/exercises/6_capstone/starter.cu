@@ -2,7 +2,7 @@
 // gives each of them its next token, which goes back at once. Clients are served in groups, and groups are
 // independent.
 //
-// Symptom: it is many times slower than it could be, though every token is right.
+// Symptom: it's many times slower than it could be, though every token is right.
 // Task: this program has five faults, one for each of chapters 2 to 6. Find them by their tools, and fix
 // them.
 //
@@ -25,11 +25,11 @@ constexpr int kParts = 8;             // warps of a block, among which a row's p
 constexpr int kPitch = kRows + 1;     // of partial sums in shared memory: no bank conflicts
 constexpr int kLanes = 64;            // threads that look for the best token of one client
 constexpr int kNewRequest = 1 << 30;  // flag of a request's first token
-constexpr int kGoOn = -1;             // in place of a token: go on with the one that the model gave
+constexpr int kGoOn = -1;             // instead of a token: go on with the one that the model gave
 constexpr int kDivisor = 8;           // of every sum in a layer
 constexpr float kLimit = 8;           // values are whole numbers from -8 to 8, so that every sum is exact
 
-/// Where a weight lies: row after row.
+/// Where a weight is: row after row.
 __host__ __device__ size_t place(int row, int k, int, int width) {
     return size_t(row) * width + k;
 }
@@ -148,7 +148,7 @@ std::vector<Client> random_clients(int count, int steps, int vocabulary) {
     return clients;
 }
 
-/// The oracle: the tokens that this client should be sent, in whole numbers.
+/// The reference: the tokens that this client should get, in whole numbers.
 std::vector<int> expected_tokens(const Model& model, const Client& client, int steps) {
     std::vector<int16_t> values(model.width), next(model.width);
     std::vector<int> tokens;
@@ -272,7 +272,7 @@ int main(int argc, char** argv) {
     std::vector<Group> served;
     const Stream stream = make_stream(cudaStreamNonBlocking);
     for (int g = 0; g < groups; ++g) served.emplace_back(device_model, steps, stream.get());
-    // The model may still be on its way: cudaMemcpy does not wait for the end, nor do these streams for it.
+    // The model may still be on its way: cudaMemcpy doesn't wait for the end, nor do these streams for it.
     CUDA_CHECK(cudaDeviceSynchronize());
     {
         nvtx3::scoped_range range{"warm-up"};

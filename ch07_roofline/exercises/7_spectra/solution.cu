@@ -1,10 +1,10 @@
-// What a telescope makes of a night's spectra. Readings of the camera become brightness by a table; each
-// spectrum is smoothed and brought to a level of 1; a series gives the depth at each channel; and the deepest
-// channel of each spectrum is found.
+// Processes a telescope's spectra of one night. A table turns the camera's readings into brightness. Each
+// spectrum is smoothed and scaled to a level of 1. A series gives the depth at each channel, and a search
+// finds the deepest channel of each spectrum.
 //
-// Right every night: the table is as large as it has entries that differ, a spectrum has all the shared
-// memory that a block can get, the series is in single precision, and each spectrum has a block that searches
-// it.
+// Right every night: the table has no repeated entries, a spectrum has all the shared memory that a block can
+// get, the series is in single precision, and each spectrum has its own block in the search.
+//
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
@@ -29,7 +29,7 @@ constexpr int kTerms = 128;  // of the series
 struct Night {
     int channels;    // of a spectrum
     int table_bits;  // of a reading, by which its gain is looked up
-    int digits;      // that the astronomers have asked for
+    int digits;      // that the astronomers want
     int in_a_block;  // spectra that a block searches, one after the other
 };
 
@@ -53,7 +53,7 @@ __host__ __device__ float brightness(unsigned reading, Gain gain) {
     return gain.offset + gain.factor * (reading & ((1u << kCodeBits) - 1));
 }
 
-/// Of `values` numbers of each array. The table is looked up by the upper bits of a reading.
+/// For `values` elements of each array. The upper bits of a reading choose the entry of the table.
 __global__ void convert(const unsigned* readings, const Gain* table, int shift, float* bright, int values) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
     if (i < values) bright[i] = brightness(readings[i], table[readings[i] >> shift]);
@@ -97,7 +97,7 @@ __global__ void flatten(const float* bright, float* flat, int channels) {
         flat[first + i] = scale * smoothed(spectrum, i, channels);
 }
 
-/// The same in three kernels, for spectra of any length: a block for each.
+/// The same in three kernels, for spectra of any length: one block per spectrum.
 __global__ void smooth(const float* bright, float* smooth_bright, int channels) {
     const size_t first = size_t{blockIdx.x} * channels;
     for (int i = threadIdx.x; i < channels; i += kThreads)

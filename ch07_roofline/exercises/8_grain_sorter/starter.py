@@ -1,7 +1,7 @@
 # Trains a network that sorts photographs of grain into ten qualities. The photographs are made up.
 #
 # It learns well, and the log is right. But the GPU idles for most of the training, and its operator says that a faster
-# one did not help.
+# one didn't help.
 #
 # look:   python3 ch07_roofline/exercises/8_grain_sorter/starter.py --trace starter.json.gz
 import argparse
