@@ -100,6 +100,9 @@ def main():
     decks = sorted(str(file.relative_to(out)) for file in out.glob("slides/ch*/slides.html"))
     check("the site has its pages", len(files) > 60, len(files))
     check("each chapter has a deck", len(decks) == len(list(out.glob("ch*/README.html"))), decks)
+    for timeline in out.glob("ch*/timeline.html"):
+        check(f"a page embeds {timeline.relative_to(out)}",
+              any('src="timeline.html"' in page.read_text() for page in timeline.parent.glob("*.html")))
     site = serve(str(out))
     with Page(site + "index.html", *DESKTOP) as page:
         look_at_widths(page, site, files)
