@@ -164,9 +164,9 @@ int run_lab(int argc, char** argv) {
     app.footer("./lab help COMMAND explains one of them.");
     Session session{app};
     for (const auto add :
-         {add_list,  add_doctor, add_look,   add_run,     add_start,   add_check,        add_diagnose,
-          add_quiz,  add_review, add_report, add_analyze, add_compare, add_ncu_details,  add_timeline,
-          add_tools, add_gate,   add_record, add_verify,  add_docs,    add_help_and_test})
+         {add_list,     add_doctor, add_look,   add_run,     add_start,   add_check,   add_diagnose,
+          add_quiz,     add_review, add_report, add_answers, add_analyze, add_compare, add_ncu_details,
+          add_timeline, add_tools,  add_gate,   add_record,  add_verify,  add_docs,    add_help_and_test})
         add(session);
     try {
         parse(app, {argv + 1, argv + argc});

@@ -79,6 +79,7 @@ void add_look(Session& session);
 void add_quiz(Session& session);
 void add_review(Session& session);
 void add_diagnose(Session& session);
+void add_answers(Session& session);
 void add_report(Session& session);  ///< report, class
 void add_docs(Session& session);
 

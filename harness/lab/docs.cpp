@@ -16,11 +16,19 @@
 //   section;
 //                                       also rule=NAME, or lines=3, the source lines with the most stall
 //                                       samples; of the last launch, or of launch=N
-//   <!-- diff: buggy.cu fixed.cu -->        what changes between two files
+//   <!-- diff: buggy.cu fixed.cu -->        what changes between two files; with hunk=2 the second place
+//   alone
 //   <!-- status: -->                        how long a chapter takes, and whether it is a draft
 //   <!-- exercises: -->                     the table of the chapter's exercises
 //   <!-- chapters: -->                      the table of chapters
 //   <!-- verification: -->                  what `lab verify --save` found
+//   <!-- questions: quiz ID ID -->          these questions of the quiz, or those of `look`; docs_slides.h
+//   says
+//                                       more of these five, which slides are made of
+//   <!-- answers: look -->                  their answers
+//   <!-- proof: ID ID -->                   these findings of the chapter's pair
+//   <!-- wrong: EXERCISE ANSWER -->         what a wrong answer changes
+//   <!-- why: EXERCISE ANSWER -->           why it is wrong
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
 #include <fmt/format.h>
@@ -40,6 +48,7 @@
 #include "evidence/tool_results.h"
 #include "lab/command.h"
 #include "lab/docs_quotes.h"
+#include "lab/docs_slides.h"
 #include "lab/findings_table.h"
 #include "lab/ncu_details.h"
 #include "lab/rooflines.h"
@@ -324,16 +333,40 @@ std::string ncu_page(const Page& page, const std::string& argument, Outputs&) {
     return text_block(trim(text), evidence);
 }
 
+/// The place of this number, from 1, in what diff printed, from its line "@@ ..." on; of it the first lines,
+/// if `most` is not 0.
+std::string hunk_of(const std::string& text, std::size_t number, std::size_t most) {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < number && begin != std::string::npos; ++i)
+        begin = text.find("\n@@", begin + 1);
+    if (number == 0 || begin == std::string::npos) throw Error(fmt::format("diff has no hunk={}", number));
+    const std::size_t end = text.find("\n@@", begin + 1);
+    std::vector<std::string> lines =
+        split(text.substr(begin + 1, end == std::string::npos ? end : end - begin - 1), '\n');
+    if (lines.back().empty()) lines.pop_back();
+    if (most > 0 && lines.size() > most) lines.resize(most), lines.push_back(" …");
+    return join(lines, "\n") + "\n";
+}
+
+/// The number behind "hunk=" in the last of these words, which is taken away; 0 if there is none.
+std::size_t taken_number(std::vector<std::string>& words, const std::string& key) {
+    if (words.empty() || !words.back().starts_with(key)) return 0;
+    const std::size_t number = std::strtoul(words.back().substr(key.size()).c_str(), nullptr, 10);
+    words.pop_back();
+    return number;
+}
+
 /// "buggy.cu fixed.cu": what changes, but for the comments at the head, which tell the files apart in words.
 std::string difference(const Page& page, const std::string& argument, Outputs&) {
     std::vector<std::string> words{"diff", "-U2", "-I", "^//", "-I", "^# "};
-    const std::vector<std::string> files = split(argument, ' ');
+    std::vector<std::string> files = split(argument, ' ');
+    const std::size_t lines = taken_number(files, "lines="), hunk = taken_number(files, "hunk=");
     for (const std::string& file : files) append(words, {"--label", file});
     append(words, files);
     const Outcome outcome = run({.words = words, .folder = page.file.parent_path()});
     if (outcome.exit_code != 1)
         throw Error(fmt::format("diff of {} shows nothing: {}", argument, outcome.err));
-    return "```diff\n" + outcome.out + "```\n";
+    return "```diff\n" + (hunk > 0 ? hunk_of(outcome.out, hunk, lines) : outcome.out) + "```\n";
 }
 
 /// How long a chapter takes, and what to know before one that is a draft.
@@ -389,6 +422,26 @@ std::string verification(const Page& page, const std::string&, Outputs&) {
     return verification_markdown(page.course, read_verification(page.course));
 }
 
+std::string slide_questions(const Page& page, const std::string& argument, Outputs&) {
+    return questions_block(chapter_of(page), argument);
+}
+
+std::string slide_answers(const Page& page, const std::string& argument, Outputs&) {
+    return answers_block(page.course, chapter_of(page), argument);
+}
+
+std::string slide_proof(const Page& page, const std::string& argument, Outputs&) {
+    return proof_block(page.course, chapter_of(page), argument);
+}
+
+std::string slide_wrong(const Page& page, const std::string& argument, Outputs&) {
+    return wrong_block(page.course, chapter_of(page), argument);
+}
+
+std::string slide_why(const Page& page, const std::string& argument, Outputs&) {
+    return why_block(chapter_of(page), argument);
+}
+
 using BlockText = std::string (*)(const Page&, const std::string& argument, Outputs&);
 
 const std::map<std::string, BlockText> kBlocks{{"measured", measured},
@@ -401,6 +454,11 @@ const std::map<std::string, BlockText> kBlocks{{"measured", measured},
                                                {"status", status},
                                                {"chapters", chapter_table},
                                                {"exercises", exercise_table},
+                                               {"questions", slide_questions},
+                                               {"answers", slide_answers},
+                                               {"proof", slide_proof},
+                                               {"wrong", slide_wrong},
+                                               {"why", slide_why},
                                                {"verification", verification}};
 
 /// The comment that begins a block: "<!-- kind: argument -->".

@@ -45,7 +45,8 @@ class Page:
         self.open(path)
 
     def open(self, path):
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        """A file's path, or an address."""
+        self.call("Page.navigate", url=path if "://" in path else "file://" + os.path.abspath(path))
         self.wait_for("document.readyState === 'complete'")
 
     def close(self):

@@ -30,7 +30,7 @@ std::vector<Words> commands_of_course() {
     std::vector<Words> all{{"list"}, {"report"}, {"help"}};
     for (const char* command :
          {"run", "list", "analyze", "compare", "report", "class", "quiz", "check", "gate", "look", "diagnose",
-          "review", "doctor", "verify", "timeline", "ncu-details"})
+          "review", "answers", "doctor", "verify", "timeline", "ncu-details"})
         all.push_back({"help", command});
     all.push_back({"analyze", "ch05_streams/evidence/h200/fixed.sqlite", "--critical-path"});
     const auto add = [&](const std::string& name, const Case& of) {
@@ -48,7 +48,8 @@ std::vector<Words> commands_of_course() {
             all.push_back({"ncu-details", evidence, "--page", page});
     };
     for (const Chapter& chapter : course.chapters()) {
-        for (const char* asks : {"look", "review", "quiz"}) all.push_back({asks, chapter.short_id});
+        for (const char* asks : {"look", "review", "quiz", "answers"})
+            all.push_back({asks, chapter.short_id});
         add(chapter.short_id, chapter.pair);
         for (const Case& exercise : chapter.exercises) add(chapter.short_id + "/" + exercise.name, exercise);
     }
