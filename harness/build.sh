@@ -92,9 +92,18 @@ configure() { # target
         ${by_hand:+"Some libraries are missing here, and could not be fetched. This installs them: $by_hand"}
 }
 
-# On a terminal, the build's progress lines, each in place of the last.
+# On a terminal, the build's progress lines, each in place of the last; elsewhere a count every ten seconds.
 show_progress() {
-    if [[ ! -t 2 || ${TERM:-dumb} == dumb ]]; then exec cat >/dev/null; fi
+    if [[ ! -t 2 || ${TERM:-dumb} == dumb ]]; then
+        local said=$SECONDS
+        while IFS= read -r line; do
+            if [[ $line == \[*/*\]* ]] && ((SECONDS - said >= 10)); then
+                said=$SECONDS
+                say "  ${line%%]*}]"
+            fi
+        done
+        return
+    fi
     while IFS= read -r line; do
         if [[ $line == \[* ]]; then printf '\r\e[K%.78s' "$line" >&2; fi
     done

@@ -199,6 +199,7 @@ void by_copy(const Trace& trace, Analysis& a) {
         ++u.count;
         u.bytes += c.bytes;
         u.ns += c.end_ns - c.start_ns;
+        u.max_ns = std::max(u.max_ns, c.end_ns - c.start_ns);
     }
     for (auto& [key, u] : use) a.copies.push_back(u);
     std::stable_sort(a.copies.begin(), a.copies.end(),

@@ -42,6 +42,7 @@ struct CopyUse {
     std::string from, to;  ///< memory kinds
     int64_t count = 0, bytes = 0;
     int64_t ns = 0;  ///< sum over the copies: what each took, not time on the clock
+    int64_t max_ns = 0;
     bool between_gpus = false;
 };
 

@@ -83,8 +83,8 @@ void ask(const fs::path& path, bool drawn) {
     const auto ask_views = [&] {
         for (const char* view :
              {"kernels", "copies", "sets", "api_calls", "syncs", "ranges", "graph_launches", "gpu_metrics",
-              "marks", "os_calls", "cpu_samples", "cpu_frames", "context_switches", "migrations", "cpu_page_faults",
-              "gpu_page_faults"})
+              "marks", "os_calls", "cpu_samples", "cpu_frames", "context_switches", "migrations",
+              "cpu_page_faults", "gpu_page_faults"})
             for (Statement row = database.prepare(std::string("SELECT * FROM ") + view + " LIMIT 50");
                  row.next();)
                 for (int column = 0; column < row.columns(); ++column) (void)to_text(row.value(column));

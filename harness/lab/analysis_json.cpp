@@ -52,7 +52,8 @@ static void to_json(nlohmann::json& json, const CopyUse& c) {
             {"between_gpus", c.between_gpus},
             {"count", c.count},
             {"bytes", c.bytes},
-            {"ns", c.ns}};
+            {"ns", c.ns},
+            {"max_ns", c.max_ns}};
 }
 
 static void to_json(nlohmann::json& json, const DeviceUse& d) {

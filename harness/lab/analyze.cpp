@@ -183,11 +183,11 @@ void print_kernels(const Analysis& a, bool with_sizes) {
 }
 
 void print_copies(const Analysis& a) {
-    Table table = table_of({"copies", "from", "to", "count", "data", "GB/s"}, 3);
+    Table table = table_of({"copies", "from", "to", "count", "data", "GB/s", "longest"}, 3);
     for (const CopyUse& c : a.copies)
         table.add({c.between_gpus ? "GPU to GPU" : to_string(c.direction), c.from, c.to,
                    std::to_string(c.count), format_bytes(static_cast<double>(c.bytes)),
-                   c.ns == 0 ? "n/a" : format_number(ratio(c.bytes, c.ns), 3)});
+                   c.ns == 0 ? "n/a" : format_number(ratio(c.bytes, c.ns), 3), format_ns(c.max_ns)});
     if (!table.empty()) fmt::print("{}\n", table.text());
 }
 

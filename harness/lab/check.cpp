@@ -134,12 +134,14 @@ int not_run_here(const Exercise& exercise) {
     if (course.has_evidence_of(starter))  // a draft has none
         fmt::print(
             "\nnext     {}\n",
-            paragraph(fmt::format("./lab run {} shows the starter beside the solution, as they ran on a GPU\n"
-                                  "./lab analyze {} shows what the tools said about the starter\n"
-                                  "./lab quiz {} works here",
-                                  exercise.name, course.shown(course.evidence_of(starter)),
-                                  exercise.chosen.chapter.short_id),
-                      9));
+            paragraph(
+                fmt::format("./lab run {}{} shows the starter beside the solution, as they ran on a GPU\n"
+                            "./lab analyze {} shows what the tools said about the starter\n"
+                            "./lab quiz {} works here",
+                            exercise.name,
+                            exercise.progress.exercise(exercise.of.subjects()).passed ? "" : " --solution",
+                            course.shown(course.evidence_of(starter)), exercise.chosen.chapter.short_id),
+                9));
     return kNothingCouldRun;
 }
 

@@ -226,17 +226,18 @@ std::size_t ask(const std::vector<Asked>& questions, const Answers* answers) {
 }
 
 /// The exercise that was named, or of a chapter the one with the most wrong answers. What the tools found in
-/// answers would tell the diagnosis of an exercise that asks for it, so that one comes after it has passed.
+/// answers would tell the diagnosis of an exercise that asks for it, so that one comes after its diagnosis.
 const Case& subject_of(const Course::Chosen& chosen, const Progress& progress) {
     const auto is_open = [&](const Case& e) {
-        return e.exercise_kind == ExerciseKind::guided || progress.exercise(e.subjects()).passed;
+        return e.exercise_kind == ExerciseKind::guided || progress.exercise(e.subjects()).passed ||
+               is_diagnosed(progress, chosen.chapter, e);
     };
     const std::string& chapter = chosen.chapter.short_id;
     if (chosen.part && chosen.part->kind == CaseKind::exercise) {
         if (!is_open(*chosen.part))
             throw Error(
-                fmt::format("the answers to {0}/{1} would tell its diagnosis: they are shown once yours has "
-                            "passed. ./lab start {0}/{1} begins it.",
+                fmt::format("the answers to {0}/{1} would tell its diagnosis: they are shown once all of its "
+                            "questions are answered right. ./lab diagnose {0}/{1} asks them.",
                             chapter, chosen.part->argument()));
         return *chosen.part;
     }
