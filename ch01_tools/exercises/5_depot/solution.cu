@@ -63,8 +63,7 @@ Depot draw_depot(std::mt19937& random, int hours, int parcels) {
     return depot;
 }
 
-// ---- what is done to a parcel
-// ------------------------------------------------------------------------------
+// ---- what is done to a parcel -----------------------------------------------------------------------------
 
 /// `steps` steps of x = 5 x + key, modulo 2^32.
 __host__ __device__ unsigned mix(unsigned x, unsigned key, int steps) {

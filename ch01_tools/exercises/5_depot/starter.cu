@@ -1,7 +1,7 @@
 // Sorts the parcels of a depot, hour by hour through a night shift. Lorries bring parcels, which are routed
 // to chutes and booked there; chutes that are too full pass parcels on, and each parcel gets a label.
 //
-// Symptom: in some depots a shift takes several times as long as in others, for about as many parcels.
+// Symptom: a shift takes longer than it has to, and each depot has another reason.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -63,8 +63,7 @@ Depot draw_depot(std::mt19937& random, int hours, int parcels) {
     return depot;
 }
 
-// ---- what is done to a parcel
-// ------------------------------------------------------------------------------
+// ---- what is done to a parcel -----------------------------------------------------------------------------
 
 /// `steps` steps of x = 5 x + key, modulo 2^32.
 __host__ __device__ unsigned mix(unsigned x, unsigned key, int steps) {
