@@ -1,7 +1,7 @@
 // Runs five kernels over one matrix, saxpy, stencil, softmax, gemv and gemm, and prints how many FLOP and
 // bytes a launch of each is worth.
 //
-// Symptom: the counters disagree with nearly every number in the table.
+// Symptom: the counters disagree with every number in the table.
 // Task: count again, from the kernels below. A FLOP is an addition, a subtraction or a multiplication of
 // floats. The bytes are the compulsory ones: each element that must come from DRAM or go there, once.
 //
