@@ -142,7 +142,8 @@ TEST_CASE("analyze --json of a small export, to the nanosecond") {
 })json"));
     CHECK(a.at("kernels")[1].at("name") == "mul");
     CHECK(a.at("copies") == Json::parse(R"([{"direction": "host to device", "from": "pinned", "to": "device",
-                                             "between_gpus": false, "count": 1, "bytes": 1000, "ns": 200}])"));
+                                             "between_gpus": false, "count": 1, "bytes": 1000, "ns": 200,
+                                             "max_ns": 200}])"));
     CHECK(a.at("api") == Json::parse(R"([
         {"name": "cudaLaunchKernel", "count": 3, "failed": 1, "failures": [{"result": 2, "count": 1}],
          "total_ns": 30, "max_ns": 10},
