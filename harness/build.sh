@@ -123,7 +123,7 @@ build() { # target, its name in messages
     if [[ $1 == all || -n $why ]]; then
         : >"$log"
         install_missing
-        if [[ $1 == all ]]; then why="details in $log"; fi
+        if [[ $1 == all ]]; then why="some minutes the first time; details in $log"; fi
         say "building $2 ($why)"
         sources >"$build/.lab-building"
         configure "$1"
