@@ -110,8 +110,8 @@ show_progress() {
     printf '\r\e[K' >&2
 }
 
-# Builds one target, unless it is the program and is up to date. One ./lab at a time builds: the others wait.
-build() { # target, its name in messages
+# Builds targets, unless these are the program alone and it is up to date. One ./lab at a time builds: the others wait.
+build() { # targets with blanks between them, their name in messages
     local why
     if ! mkdir -p "$build" 2>/dev/null || [[ ! -w $build ]]; then
         fail 2 "$build cannot be written to. Name another build folder: LAB_BUILD=\$HOME/.cache/lab-build ./lab"
@@ -120,15 +120,16 @@ build() { # target, its name in messages
     exec 9>>"$build/.lab-build.lock"
     flock -n 9 || { say 'waiting for another ./lab, which is building' && flock 9; }
     why=$(why_build)
-    if [[ $1 == all || -n $why ]]; then
+    if [[ $1 != lab_command || -n $why ]]; then
         : >"$log"
         install_missing
-        if [[ $1 == all ]]; then why="some minutes the first time; details in $log"; fi
+        if [[ $1 != lab_command ]]; then why="some minutes the first time; details in $log"; fi
         say "building $2 ($why)"
         sources >"$build/.lab-building"
         configure "$1"
         export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
-        cmake --build "$build" --target "$1" </dev/null 2>&1 | tee -a "$log" | show_progress
+        # shellcheck disable=SC2086 # several targets
+        cmake --build "$build" --target $1 </dev/null 2>&1 | tee -a "$log" | show_progress
         if ((PIPESTATUS[0] != 0)); then fail_with_log 1 "building $2"; fi
         mv "$build/.lab-building" "$build/.lab-built"
     fi
@@ -162,7 +163,9 @@ work_in_memory() {
 }
 
 run_tests() {
-    build all 'everything'
+    local chapter=''
+    if [[ ${1-} == -L && ${2-} == ch[0-9][0-9]* ]]; then chapter=$(cd "$root" && compgen -G "${2:0:4}_*" | head -n 1); fi
+    if [[ -n $chapter ]]; then build "lab_command $chapter" "what tests $chapter"; else build all 'everything'; fi
     work_in_memory
     rm -f "$build/tests.xml"
     ctest --test-dir "$build" --output-on-failure --no-tests=error --output-junit tests.xml -j"$(($(nproc) + 1))" "$@"

@@ -106,14 +106,23 @@ std::vector<std::string> failed_in(const Grade& grade) {
     return failed;
 }
 
-/// Says why the answer could not be graded by more than these rows, and what would be.
+/// Says why the answer could not be graded by more than these rows, and what would be. What is asked of an
+/// answer would tell the diagnosis, so that comes first.
 void print_not_run(const Exercise& exercise, const std::string& what_was_done, const std::string& missing,
                    const Grade& judged = {}) {
-    fmt::print("{}\n", paragraph(fmt::format(
-                           "{}: {}{}. It was not run: {}. With a GPU and its tools, this would be graded{}:",
-                           exercise.answer, what_was_done,
-                           exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing,
-                           judged.rows.empty() ? "" : ", too")));
+    const bool may_be_told = exercise.of.diagnosis.empty() ||
+                             is_diagnosed(exercise.progress, exercise.chosen.chapter, exercise.of);
+    fmt::print(
+        "{}\n",
+        paragraph(fmt::format(
+            "{}: {}{}. It was not run: {}. With a GPU and its tools, {} would be graded{}{}", exercise.answer,
+            what_was_done, exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing,
+            may_be_told ? "this" : "more", judged.rows.empty() ? "" : ", too",
+            may_be_told ? ":"
+                        : fmt::format(". What is asked of an answer would tell its diagnosis, so that comes "
+                                      "first: ./lab diagnose {}",
+                                      exercise.name))));
+    if (!may_be_told) return;
     const auto is_judged = [&](const Finding& f) {
         return std::any_of(judged.rows.begin(), judged.rows.end(),
                            [&](const FindingRow& row) { return row.finding == &f; });

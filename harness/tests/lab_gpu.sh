@@ -198,6 +198,7 @@ END
         as_another=(setpriv --reuid=65534 --clear-groups)
         chown -R 65534 "$second"
         chmod 711 "$temporary"
+        if [[ ${temporary%/*} == /dev/shm/lab.* ]]; then chmod 711 "${temporary%/*}"; fi
         chmod 1777 "$LAB_LOCKS"
         chmod -R a+rwX "$temporary"/{whole,turns}
     else
@@ -464,6 +465,7 @@ sections() {
         printf '<!-- ncu: exercise vector_add_pipeline starter %s -->\n<!-- /ncu -->\n' "$name"
     done >>"$exercise/README.md"
     : >README.md
+    : >ch05_streams/slides.md
     expect 0 docs
     for name in 'Stall Wait          inst            42' 'OPT   Est. Speedup: 42%' '   7  c[i] = a[i];'; do
         check "a page shows $name" grep -qF "$name" "$exercise/README.md"
