@@ -23,8 +23,7 @@ void judge_value(Judged& judged, const Expectation& expected, const std::string&
         judged.why = fmt::format("{} is within the noise (±{} %) around {}", found,
                                  format_number(margin * 100), demand);
     else if (judged.verdict == Verdict::fail)
-        judged.why = fmt::format("expected {}{}, found {}", demand,
-                                 unit.empty() || unit == "share" ? "" : " " + unit, found);
+        judged.why = fmt::format("expected {}{}, found {}", demand, unit_behind_number(unit), found);
 }
 
 /// Judges the ratio of what both programs measured. A side that could not be measured decides.

@@ -137,6 +137,10 @@ Needs needs_of_sql(const std::string& sql) {
     return needs;
 }
 
+std::string unit_behind_number(const std::string& unit) {
+    return unit.empty() || unit == "share" ? "" : " " + unit;
+}
+
 std::string Measured::text() const {
     if (!value) return was_run ? "nothing" : "not run";
     if (const auto* number = std::get_if<double>(&*value)) return format_number(*number, 3);

@@ -39,6 +39,9 @@ struct Query {
 /// says in SQLite's words what is wrong with it.
 [[nodiscard]] Needs needs_of_sql(const std::string& sql);
 
+/// " ms": a unit as it stands behind a number. "" for none, and for a share, which is written in percent.
+[[nodiscard]] std::string unit_behind_number(const std::string& unit);
+
 /// The answer to a question: a number or a text, or the reason why there is none.
 struct Measured {
     std::optional<std::variant<double, std::string>> value;

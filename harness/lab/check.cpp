@@ -129,11 +129,10 @@ void print_not_run(const Exercise& exercise, const std::string& what_was_done, c
     };
     for (const Finding& f : exercise.of.findings)
         if (f.asserts(kRight) && !f.draft && !is_judged(f))
-            fmt::print(
-                "{}\n",
-                paragraph(fmt::format("  - {}: {}{}", f.says, expected_of_answer(exercise.of, f),
-                                      f.unit.empty() || f.unit == "share" || f.ratio ? "" : " " + f.unit),
-                          4));
+            fmt::print("{}\n",
+                       paragraph(fmt::format("  - {}: {}{}", f.says, expected_of_answer(exercise.of, f),
+                                             f.ratio ? "" : unit_behind_number(f.unit)),
+                                 4));
 }
 
 /// Says what can be looked at in place of a grade.

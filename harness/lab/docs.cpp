@@ -18,7 +18,7 @@
 //                                       samples; of the last launch, or of launch=N
 //   <!-- diff: buggy.cu fixed.cu -->        what changes between two files; with hunk=2 the second place
 //   alone
-//   <!-- status: -->                        how long a chapter takes, and whether it is a draft
+//   <!-- status: -->                        how long a chapter takes
 //   <!-- exercises: -->                     the table of the chapter's exercises
 //   <!-- chapters: -->                      the table of chapters
 //   <!-- verification: -->                  what `lab verify --save` found

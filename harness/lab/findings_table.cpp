@@ -92,6 +92,11 @@ std::vector<FindingRow> key_rows(const std::vector<FindingRow>& rows) {
     return key;
 }
 
+/// What these rows say and the value of each program, without what is asserted.
+Table few_of(const Case& of, const std::vector<FindingRow>& rows) {
+    return table_of(of, rows, {}, [](const FindingRow&) { return std::vector<std::string>{}; });
+}
+
 /// Every row, what is asserted of it, and what further recordings are for.
 std::string all_findings_markdown(const Case& of, const std::vector<FindingRow>& rows) {
     const Table table = table_of(of, rows, {"asserted"}, [&](const FindingRow& row) {
@@ -124,9 +129,8 @@ std::string key_findings_text(const Case& of, const std::vector<FindingRow>& row
     const bool holds = std::all_of(rows.begin(), rows.end(),
                                    [](const FindingRow& row) { return row.verdict == Verdict::pass; });
     if (key.empty() || !holds) return findings_text(of, rows);
-    const Table table = table_of(of, key, {}, [](const FindingRow&) { return std::vector<std::string>{}; });
-    return table.text() + fmt::format("  {} more rows, and what each program must show: {}\n",
-                                      rows.size() - key.size(), all);
+    return few_of(of, key).text() + fmt::format("  {} more rows, and what each program must show: {}\n",
+                                                rows.size() - key.size(), all);
 }
 
 std::string findings_text(const Case& of, const std::vector<FindingRow>& rows) {
@@ -164,8 +168,7 @@ std::string grade_text(const Case& of, const Grade& grade) {
 std::string findings_markdown(const Case& of, const std::vector<FindingRow>& rows) {
     const std::vector<FindingRow> key = key_rows(rows);
     if (!key.empty() && key.size() < rows.size()) {
-        const Table few = table_of(of, key, {}, [](const FindingRow&) { return std::vector<std::string>{}; });
-        return few.markdown() +
+        return few_of(of, key).markdown() +
                fmt::format(
                    "\n<details>\n<summary>All {} rows, and what each program must show</summary>\n\n{}"
                    "\n</details>\n",
