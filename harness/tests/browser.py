@@ -1,5 +1,6 @@
 """A page in headless Chromium, driven through its own debugging pipe: no driver, and nothing beyond Python."""
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -20,19 +21,21 @@ class Page:
     def __init__(self, path, width=1400, height=900):
         self.complaints, self.calls, self.buffer = [], 0, b""
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.said = tempfile.TemporaryFile()
         commands_in, self.commands = os.pipe()
         self.answers, answers_out = os.pipe()
 
         def place_pipes():  # Chromium reads file descriptor 3 and writes 4
-            ends = os.dup(commands_in), os.dup(answers_out)
-            os.dup2(os.dup2(ends[0], 10), 3)
-            os.dup2(os.dup2(ends[1], 11), 4)
+            # First out of the way: either pipe may be 3 or 4 itself, as the caller's open files decide.
+            ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 5) for end in (commands_in, answers_out)]
+            for number, end in enumerate(ends, 3):
+                os.dup2(end, number)
 
         self.browser = subprocess.Popen(
             [find_chromium(), "--headless", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}",
              "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
              *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.said, close_fds=False,
             preexec_fn=place_pipes)
         os.close(commands_in)
         os.close(answers_out)
@@ -77,7 +80,8 @@ class Page:
         while b"\0" not in self.buffer:
             piece = os.read(self.answers, 1 << 20)
             if not piece:
-                raise RuntimeError("Chromium has ended")
+                self.said.seek(0)
+                raise RuntimeError(f"Chromium has ended: {self.said.read()[-2000:].decode(errors='replace')}")
             self.buffer += piece
         line, self.buffer = self.buffer.split(b"\0", 1)
         message = json.loads(line)
