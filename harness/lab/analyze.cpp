@@ -20,6 +20,7 @@
 #include "lab/analyze_path.h"
 #include "lab/analyze_ranks.h"
 #include "lab/command.h"
+#include "lab/learner.h"
 #include "lab/report_file.h"
 #include "lab/tool_output.h"
 #include "lab/unified_memory.h"
@@ -69,7 +70,15 @@ std::span<const T> shown(const std::vector<T>& all) {
     return std::span(all).first(std::min(all.size(), kShownRows));
 }
 
-void print_first_steps(const std::vector<FirstStep>& steps) {
+/// What to do first; of a program that the learner has yet to diagnose, only that this is told afterwards.
+void print_first_steps(const ReportFile& report, const std::vector<FirstStep>& steps) {
+    const std::string program = report.evidence ? value_of(report.evidence->provenance(), "program") : "";
+    if (const std::string ask = program.empty() ? "" : open_diagnosis(Course::find(), program);
+        !ask.empty() && !steps.empty()) {
+        fmt::print("{}\n\n",
+                   paragraph(fmt::format("What to do first is told here when you have found out: {}", ask)));
+        return;
+    }
     for (const FirstStep& step : steps)
         fmt::print("{}  {}\n", &step - steps.data() + 1, paragraph(step.text, 3));
     if (!steps.empty()) fmt::print("\n");
@@ -325,7 +334,7 @@ void print_time(const ReportFile& report, const Analysis& a, const std::vector<F
                                                  is_chosen ? "" : ", which has the most kernel time")));
     if (a.range_ns) fmt::print("the host spent {} in the range\n", format_ns(*a.range_ns));
     fmt::print("\n");
-    print_first_steps(steps);
+    print_first_steps(report, steps);
     print_devices(a);
     print_breakdown(a);
     print_gaps(a);

@@ -59,6 +59,11 @@ std::string explained_in(const Exercise& exercise) {
     return fs::exists(exercise.course.root() / page) ? "\nread     " + unbroken(page.string()) : "";
 }
 
+/// What is asked of an answer would tell its diagnosis, so that comes first.
+bool may_be_told(const Exercise& exercise) {
+    return is_diagnosed(exercise.progress, exercise.chosen.chapter, exercise.of);
+}
+
 /// Notes and prints the verdict on an answer, and what to do next. `failed`: by what it does not pass.
 int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::string>& failed) {
     const std::string &id = exercise.of.id, &file = exercise.answer, &name = exercise.name;
@@ -73,7 +78,7 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
     };
     switch (verdict) {
         case Verdict::pass:
-            if (!is_diagnosed(exercise.progress, exercise.chosen.chapter, exercise.of))
+            if (!may_be_told(exercise))
                 return end(Step::repaired, yellow("repaired"),
                            ", and not diagnosed: what was wrong, and how do you know?",
                            fmt::format("./lab diagnose {} asks; with that it has passed", name));
@@ -106,23 +111,40 @@ std::vector<std::string> failed_in(const Grade& grade) {
     return failed;
 }
 
-/// Says why the answer could not be graded by more than these rows, and what would be. What is asked of an
-/// answer would tell the diagnosis, so that comes first.
+/// Says so.
+std::string told_after_diagnosis(const Exercise& exercise, const std::string& what) {
+    return fmt::format("{} would tell its diagnosis, so that comes first: ./lab diagnose {}", what,
+                       exercise.name);
+}
+
+void print_grade(const Exercise& exercise, const Grade& grade) {
+    if (may_be_told(exercise)) {
+        fmt::print("{}", grade_text(exercise.of, grade));
+        return;
+    }
+    std::size_t asked = 0, hold = 0;
+    for (const FindingRow& row : grade.rows)
+        if (row.finding->asserted()) {
+            ++asked;
+            if (row.verdict == Verdict::pass) ++hold;
+        }
+    fmt::print("{}\n",
+               paragraph(fmt::format("{} of {} findings hold. {}", hold, asked,
+                                     told_after_diagnosis(exercise, "Which ones an answer must show"))));
+}
+
+/// Says why the answer could not be graded by more than these rows, and what would be.
 void print_not_run(const Exercise& exercise, const std::string& what_was_done, const std::string& missing,
                    const Grade& judged = {}) {
-    const bool may_be_told = exercise.of.diagnosis.empty() ||
-                             is_diagnosed(exercise.progress, exercise.chosen.chapter, exercise.of);
+    const bool told = may_be_told(exercise);
     fmt::print(
         "{}\n",
         paragraph(fmt::format(
             "{}: {}{}. It was not run: {}. With a GPU and its tools, {} would be graded{}{}", exercise.answer,
             what_was_done, exercise.is_still_the_starter() ? ", and it is still the starter" : "", missing,
-            may_be_told ? "this" : "more", judged.rows.empty() ? "" : ", too",
-            may_be_told ? ":"
-                        : fmt::format(". What is asked of an answer would tell its diagnosis, so that comes "
-                                      "first: ./lab diagnose {}",
-                                      exercise.name))));
-    if (!may_be_told) return;
+            told ? "this" : "more", judged.rows.empty() ? "" : ", too",
+            told ? ":" : ". " + told_after_diagnosis(exercise, "What is asked of an answer"))));
+    if (!told) return;
     const auto is_judged = [&](const Finding& f) {
         return std::any_of(judged.rows.begin(), judged.rows.end(),
                            [&](const FindingRow& row) { return row.finding == &f; });
@@ -163,11 +185,10 @@ int check_unrun(const Exercise& exercise, const Program& program, std::string mi
         const Evidence code = record_code_alone(exercise.course, program, announce_to_terminal);
         grade = grade_answer(of, code);
         std::erase_if(grade.rows, [](const FindingRow& row) { return row.verdict == Verdict::not_run; });
-        fmt::print("\n{}\n\n{}",
-                   paragraph(fmt::format("{}  machine code · {}, CUDA {}", bold(exercise.answer),
-                                         value_of(code.provenance(), "code_arch"),
-                                         value_of(code.provenance(), "cuda"))),
-                   grade_text(of, grade));
+        fmt::print("\n{}\n\n", paragraph(fmt::format("{}  machine code · {}, CUDA {}", bold(exercise.answer),
+                                                     value_of(code.provenance(), "code_arch"),
+                                                     value_of(code.provenance(), "cuda"))));
+        print_grade(exercise, grade);
     }
     print_not_run(exercise, "it compiles", missing, grade);
     if (const std::vector<std::string> failed = failed_in(grade); !failed.empty())
@@ -211,7 +232,7 @@ int check_answer(const Exercise& exercise) {
         fmt::print("\n{}\n\n",
                    paragraph(bold(exercise.answer) + "  " + source_label(live.provenance(), true)));
         print_last_lines(of, live);
-        fmt::print("{}", grade_text(of, grade));
+        print_grade(exercise, grade);
         const fs::path report =
             live_evidence_path(exercise.course, program)
                 .replace_extension(program.profiles_itself ? kTraceExtension : ".nsys-rep");

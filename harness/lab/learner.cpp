@@ -217,6 +217,21 @@ bool is_diagnosed(const Progress& progress, const Chapter& chapter, const Case& 
     });
 }
 
+std::string open_diagnosis(const Course& course, const fs::path& program) {
+    const std::vector<std::string> ids = course.chapter_ids();
+    for (auto part = program.begin(); part != program.end(); ++part) {
+        if (std::find(ids.begin(), ids.end(), part->string()) == ids.end()) continue;
+        const Chapter chapter = course.chapter(part->string());
+        for (const Case& e : chapter.exercises) {
+            if (std::find(part, program.end(), e.folder.filename()) == program.end()) continue;
+            const std::string name = chapter.short_id + "/" + e.name;
+            const Course::Chosen own = choose_own(course, name);
+            return is_diagnosed(progress_of(course), chapter, *own.part) ? "" : "./lab diagnose " + name;
+        }
+    }
+    return "";
+}
+
 std::string question_subject(const Chapter& chapter, const Question& question) {
     const bool of_exercise = question.purpose == Question::diagnosis;
     const char* const look = question.purpose == Question::look_first ? "look." : "";

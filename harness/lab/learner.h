@@ -84,6 +84,10 @@ using Answers = std::map<std::string, std::string>;  ///< by the question's id
 /// Is every question of the exercise's diagnosis answered right? So if there is none.
 [[nodiscard]] bool is_diagnosed(const Progress& progress, const Chapter& chapter, const Case& exercise);
 
+/// The command that asks what is wrong, if the program is of an exercise that the learner has yet to diagnose;
+/// "" otherwise. `program`: its file, as a recording names it.
+[[nodiscard]] std::string open_diagnosis(const Course& course, const std::filesystem::path& program);
+
 /// What a question is called in progress.txt: "ch05_streams:slow_launches", one of the first look
 /// "ch05_streams:look.streams", and one of a diagnosis "ch05_streams/priority:which_stream".
 [[nodiscard]] std::string question_subject(const Chapter& chapter, const Question& question);

@@ -146,6 +146,25 @@ draws() {
     try record ch05/1
     check 'are recorded' test -e "$of_exercise/solution.draw2.sqlite"
     check 'a source is built once for all of them' test -z "$(sort "$temporary/whole/nvcc.count" | uniq -d)"
+
+    topic='a diagnosis comes first'
+    local copies
+    mkdir -p "${answer%/*}"
+    cp "$exercise/starter.cu" "$answer"
+    expect 1 check ch05/1:1
+    prints 'findings hold. Which ones'
+    prints_no 'streams that carry work'
+    try analyze "$of_exercise/starter.draw1.sqlite"
+    prints 'told here when you have found out: ./lab diagnose ch05/vector_add_pipeline'
+    prints_no 'The GPU is idle for'
+    try answers ch05/1:1
+    copies=$(grep -A 1 'How many?' <<<"$out" | tail -n 1)
+    echo "copies = $copies" >"$temporary/copies"
+    expect 0 diagnose ch05/1:1 --answers "$temporary/copies"
+    expect 1 check ch05/1:1
+    prints 'streams that carry work'
+    try analyze "$of_exercise/starter.draw1.sqlite"
+    prints 'The GPU is idle for'
 }
 
 two_at_once() {
