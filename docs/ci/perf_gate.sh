@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# perf_gate.sh BASE TARGET FIGURE [ARGUMENT ...]: is TARGET, as it is checked out here, slower than in the commit BASE?
+# FIGURE is a regular expression whose first group is the time that the program prints; arguments are the program's.
+# LAB names the program lab, PAIRS how many runs of each (30). Both are built below build/ by CMake, TARGET at its top.
+# Exits with 0 if it is not slower, 1 if it is, and 2 if this machine could not have told.
+set -euo pipefail
+base=${1:?usage: perf_gate.sh BASE TARGET FIGURE [ARGUMENT ...]} target=${2:?which target of CMake?}
+figure=${3:?which number do the programs print? For example: ([0-9.]+) ms}
+shift 3
+
+built() { # folder of the sources, of the build
+    cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release >/dev/null
+    cmake --build "$2" --target "$target" >/dev/null
+}
+# The base is built here and now, by the same compiler; a number from last week has another driver.
+git worktree add --quiet --force --detach build/base.src "$base"
+trap 'git worktree remove --force build/base.src' EXIT
+built build/base.src build/base
+built . build/head
+
+gate() { # programs A and B
+    printf '\n+ lab gate %s %s\n' "$@"
+    "${LAB:-lab}" gate --figure "$figure" --pairs "${PAIRS:-30}" "$@" -- "${arguments[@]}"
+}
+arguments=("$@")
+if ! gate build/base/"$target" build/base/"$target"; then
+    echo 'A program differs from itself: the machine is busy, or its clocks wander. Nothing is told.' >&2
+    exit 2
+fi
+# The same program, whose times are a tenth longer.
+export PLANTED=build/base/$target FIGURE=$figure
+cat >build/planted <<'END'
+#!/usr/bin/env bash
+set -o pipefail
+"$PLANTED" "$@" | perl -pe 's{$ENV{FIGURE}}{ my ($all, $ms) = ($&, $1); $all =~ s/\Q$ms\E/$ms * 1.1/e; $all }e'
+END
+chmod +x build/planted
+if gate build/base/"$target" build/planted; then
+    echo 'A planted slowdown of a tenth is not found: this job could not fail.' >&2
+    exit 2
+fi
+gate build/base/"$target" build/head/"$target"
