@@ -156,9 +156,15 @@ std::string findings_of(const Found& found, const RunOptions& options) {
         fmt::format("./lab run {}{} --all", options.name, options.python ? " --python" : ""));
 }
 
+/// A single program beside the pair. One whose findings all hold, none of them a key row, takes a line.
 void print_single(const Found& found, const RunOptions& options) {
     fmt::print("\n{}  {}\n", bold(found.of->name), found.of->title);
-    if (found.evidence)
+    const std::vector<Finding>& findings = found.of->findings;
+    const bool has_key =
+        std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.key; });
+    if (found.evidence && !has_key && !options.all && worst_of(found.rows) == Verdict::pass)
+        fmt::print("{} rows: ./lab run {} --all\n", found.rows.size(), options.name);
+    else if (found.evidence)
         fmt::print("{}\n\n{}", paragraph(found.evidence->label), findings_of(found, options));
     else
         fmt::print("{}\n", paragraph("not shown: " + found.missing));
