@@ -351,8 +351,9 @@ class Rules {
             const bool is_one = streams[0] * 10 >= all_ns * 9;
             add("no_overlap", can_hide_ns,
                 fmt::format(
-                    "{}: kernels run for {}, copies for {}, and both at once for {}. {}: that saves {} at "
-                    "most.",
+                    "{}: kernels run for {}, copies for {}, and both at once for {}. {}: copies hidden "
+                    "behind "
+                    "kernels save up to {}.",
                     is_one ? "All work is in one stream"
                            : fmt::format("{} streams carry work in turn", streams.size()),
                     part_of_whole(a_.compute_ns, a_.span_ns), format_ns(copies_ns), format_ns(hidden_ns),

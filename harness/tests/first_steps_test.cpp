@@ -183,7 +183,8 @@ TEST_CASE("first steps: copies and kernels that could overlap, pageable memory, 
     CHECK(one[0].text ==
           "All work is in one stream: kernels run for 20 of 40 ms, copies for 20 ms, and both at once for 0 "
           "ns. If the "
-          "work can be cut into parts, give each part a stream: that saves 20 ms at most.");
+          "work can be cut into parts, give each part a stream: copies hidden behind kernels save up to 20 "
+          "ms.");
     CHECK(one[1].text ==
           "Copies hold the bus for 20 of 40 ms: 200 MB, H2D at 10 GB/s. Move less, or keep it on the GPU.");
     CHECK(program("pinned", 2, 0)[0].text.starts_with("2 streams carry work in turn"));
