@@ -50,9 +50,9 @@ CoreDump parse_core_dump(std::string_view printed) {
             "thread \\(([0-9]{1,18}),([0-9]{1,18}),([0-9]{1,18})\\)"),
         frame("\n#0[\\s\\S]*? at ([^ \n]+:[0-9]{1,9})");
     std::smatch found;
-    if (!std::regex_search(dump.text, found, exception))
+    if (std::regex_search(dump.text, found, exception)) dump.exception = trim(found[1].str());
+    if (dump.exception.empty())
         throw Error("cuda-gdb names no exception. It says: " + printable(shorten(dump.text, 300)));
-    dump.exception = trim(found[1].str());
     if (!std::regex_search(dump.text, found, focus))
         throw Error("cuda-gdb names no block and thread. It says: " + printable(shorten(dump.text, 300)));
     const auto number = [&](std::size_t group) {
