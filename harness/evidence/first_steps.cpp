@@ -192,22 +192,25 @@ class Rules {
     /// Work after work, each too short for what lies between.
     [[nodiscard]] std::optional<FirstStep> of_short_gaps() const {
         if (whole_.api_calls.empty()) return std::nullopt;  // nothing says what the host did
-        const auto& [after, during, launching] = a_.short_gaps;
-        const int64_t most_ns = std::max({after.ns, during.ns, launching.ns});
+        const auto& [after, in_time, launching] = a_.short_gaps;
+        const int64_t most_ns = std::max({after.ns, in_time.ns, launching.ns});
         constexpr int64_t kMany = 20;
-        if (!is_much(most_ns) || after.count + during.count + launching.count < kMany) return std::nullopt;
+        if (!is_much(most_ns) || after.count + in_time.count + launching.count < kMany) return std::nullopt;
         const auto begin = [&](const ShortGaps::Sum& sum) {
             return fmt::format("The GPU is idle for {} in {}", part_of_whole(sum.ns, a_.span_ns),
                                counted(sum.count, "short gap"));
         };
         if (launching.ns == most_ns)
             return step("launch_bound", launching.ns, begin(launching) + before_launches());
-        if (during.ns == most_ns)
-            return step(
-                "gpu_gaps", during.ns,
-                fmt::format("{} although the next work was launched in time: {} each. Only fewer and longer "
-                            "kernels shorten that.",
-                            begin(during), format_ns(during.ns / during.count)));
+        if (in_time.ns == most_ns) {
+            const std::string many = many_copies();
+            return step("gpu_gaps", in_time.ns,
+                        fmt::format("{} although the next work was launched in time: {} each{}",
+                                    begin(in_time), format_ns(in_time.ns / in_time.count),
+                                    many.empty() ? ". Fewer and longer kernels shorten that, or several "
+                                                   "streams, for work that need not wait for other work."
+                                                 : ", with " + many));
+        }
         const std::string wait = commonest_wait();
         return step(
             "waits", after.ns,
@@ -216,15 +219,20 @@ class Rules {
                         begin(after), wait.empty() ? "" : fmt::format(", mostly in {}", shown(wait))));
     }
 
-    [[nodiscard]] std::string before_launches() const {
+    /// "4,271 copies of 832 B on average. Copy more at once."; "" if there are more kernels.
+    [[nodiscard]] std::string many_copies() const {
         int64_t copies = 0, bytes = 0;
         for (const CopyUse& c : a_.copies)
             if (c.direction != Direction::set) copies += c.count, bytes += c.bytes;
+        if (copies <= std::ssize(launched().kernels_ns)) return "";
+        return fmt::format("{} of {} on average. Copy more at once.", counted(copies, "copy"),
+                           format_bytes(static_cast<double>(bytes / copies)));
+    }
+
+    [[nodiscard]] std::string before_launches() const {
+        if (const std::string many = many_copies(); !many.empty()) return " before the next launch: " + many;
         Launched all = launched();
         const auto kernels = std::ssize(all.kernels_ns);
-        if (copies > kernels)
-            return fmt::format(" before the next launch: {} of {} on average. Copy more at once.",
-                               counted(copies, "copy"), format_bytes(static_cast<double>(bytes / copies)));
         if (all.calls_ns.empty()) return " before the next launch. Launch less, and more at once.";
         const bool are_graphs = 2 * all.graphs > std::ssize(all.calls_ns);
         return fmt::format(" before the next launch: {} of {} (median), and {} takes {}{}. {}",
@@ -276,8 +284,8 @@ class Rules {
 
     /// Gaps that are no short ones, or all of them if nothing was said about these.
     void idle(bool has_short_gaps) {
-        const auto& [after, during, launching] = a_.short_gaps;
-        const int64_t long_ns = a_.gpu_idle_ns - after.ns - during.ns - launching.ns;
+        const auto& [after, in_time, launching] = a_.short_gaps;
+        const int64_t long_ns = a_.gpu_idle_ns - after.ns - in_time.ns - launching.ns;
         if (!is_much(has_short_gaps ? long_ns : a_.gpu_idle_ns) || a_.gaps.empty()) return;
         const Gap& gap = a_.gaps[0];
         const bool is_one = 2 * gap.ns >= a_.gpu_idle_ns;

@@ -40,6 +40,7 @@ struct Hole {
     std::ptrdiff_t before, after;  ///< as Piece::index
     int64_t call;                  ///< that launched the work after it; -1 if that is not known
     const char* cause;
+    bool was_queued;  ///< that call had ended when the work before began
     [[nodiscard]] int64_t ns() const { return end_ns - begin_ns; }
 };
 
@@ -54,13 +55,14 @@ std::vector<Hole> holes_between(const std::vector<Piece>& pieces, const std::vec
         while (window < windows.size() && windows[window].end < next.start_ns) ++window;
         const bool inside = last && window < windows.size() && last->end_ns >= windows[window].begin;
         if (inside && next.start_ns > last->end_ns) {
-            const bool is_late =
-                next.call >= 0 && calls[static_cast<std::size_t>(next.call)].start_ns > last->end_ns;
+            const ApiCall* const call = next.call < 0 ? nullptr : &calls[static_cast<std::size_t>(next.call)];
+            const bool is_late = call && call->start_ns > last->end_ns;
             const bool is_short = next.start_ns - last->end_ns < kKernelWaitLimit_ns;
             holes.push_back({last->end_ns, next.start_ns, last->index, next.index, next.call,
                              is_late    ? kHostWait
                              : is_short ? kKernelWait
-                                        : kOther});
+                                        : kOther,
+                             call && call->end_ns < last->start_ns});
         }
         if (!last || next.end_ns > last->end_ns) last = &next;
     }
@@ -195,9 +197,10 @@ class Waits {
         for (std::size_t i = 0; i < holes_.size(); ++i) {
             waiting += change_[i];
             if (holes_[i].ns() >= kShortGap_ns) continue;
-            ShortGaps::Sum& sum = ended_[i]     ? sums.after_waits
-                                  : waiting > 0 ? sums.during_waits
-                                                : sums.launching;
+            ShortGaps::Sum& sum = holes_[i].was_queued ? sums.in_time
+                                  : ended_[i]          ? sums.after_waits
+                                  : waiting > 0        ? sums.in_time
+                                                       : sums.launching;
             ++sum.count;
             sum.ns += holes_[i].ns();
         }

@@ -46,9 +46,10 @@ struct ShortGaps {
     struct Sum {
         int64_t count = 0, ns = 0;
     };
-    Sum after_waits;   ///< its wait for the GPU ended in the gap, or what it waits for began after it
-    Sum during_waits;  ///< it waited from before the gap to its end: the next work was launched already
-    Sum launching;     ///< neither
+    Sum after_waits;  ///< its wait for the GPU ended in the gap, or what it waits for began after it
+    /// The next work was launched before the one before it began, or the host waited throughout the gap.
+    Sum in_time;
+    Sum launching;  ///< neither
 };
 
 /// All gaps of a GPU.

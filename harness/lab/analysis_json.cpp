@@ -6,7 +6,7 @@ namespace lab {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunTimes, count, total_ns, min_ns, median_ns, max_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StreamUse, stream, kernels, kernel_ns, copies, copy_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShortGaps::Sum, count, ns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShortGaps, after_waits, during_waits, launching)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShortGaps, after_waits, in_time, launching)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostTime, name, count, ns, longest_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IdleByCause, host_wait_ns, kernel_wait_ns, other_ns)
 

@@ -80,7 +80,6 @@ TEST_CASE("first steps: the faulty program of a case is told its fault, and the 
              {"ch02_nsys/exercises/4_revalued_curves", "starter", "solution", "rounds", "launch_bound"},
              {"ch02_nsys/exercises/5_steady_state", "starter", "solution", "steady", "idle"},
              {"ch05_streams/exercises/2_pageable_async", "starter", "solution", "cool", "pageable"},
-             {"ch06_graphs/exercises/1_capture_attention", "starter", "solution", "answer", "launch_bound"},
              {"ch06_graphs/exercises/2_recapture", "starter", "solution", "with graphs", "waits"},
              {"ch06_graphs/exercises/3_film", "starter", "solution", "", "failed_calls"},
          }) {
@@ -102,6 +101,9 @@ TEST_CASE("first steps: the faulty program of a case is told its fault, and the 
     CHECK(
         steps_of_evidence("ch05_streams/exercises/1_vector_add_pipeline", "starter", "pipeline")[0].text.find(
             "both directions can run at once") != std::string::npos);
+    // Its kernels are many, and the host is far ahead all the same.
+    CHECK(rules_of(steps_of_evidence("ch06_graphs/exercises/1_capture_attention", "starter", "answer"))[0] ==
+          "gpu_gaps");
     CHECK(steps_of_evidence("ch06_graphs/exercises/2_recapture", "starter", "with graphs")[0].text.find(
               "cudaGraphInstantiate (59 calls") != std::string::npos);
 }
