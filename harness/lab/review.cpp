@@ -1,11 +1,14 @@
-// lab review EX: four answers to an exercise as the tools saw them, without their names. Which one would you
-// merge, and what speaks against the others?
+// lab review EX: up to four answers to an exercise as the tools saw them, without their names. Which one
+// would you merge, and what speaks against the others?
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 
 #include "core/files.h"
 #include "core/table.h"
@@ -66,19 +69,56 @@ std::vector<std::string> rows_against(const Reviewed& answer, const std::vector<
     return numbers;
 }
 
-/// A right answer and three wrong ones: those that were looked at most and have the fewest findings against
-/// them, but one that is in the table. Their order tells nothing.
-std::vector<Reviewed> choose_four(const Course& course, const Case& of) {
+/// The findings that an answer was recorded for, and those that speak against it.
+struct Rows {
+    std::set<std::string> recorded, against;
+    explicit Rows(const Grade& grade) {
+        for (const FindingRow& row : grade.rows) {
+            if (row.sides[0].measured.was_run) recorded.insert(row.finding->id);
+            if (row.verdict == Verdict::fail) against.insert(row.finding->id);
+        }
+    }
+};
+
+std::set<std::string> in_both(const std::set<std::string>& a, const std::set<std::string>& b) {
+    std::set<std::string> both;
+    std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(both, both.end()));
+    return both;
+}
+
+/// Three of the wrong answers, by their places in `wrong`: the first from `from` on, and round, in whose
+/// common rows something speaks against each. Fewer if there are not so many.
+std::vector<std::size_t> choose_wrong(const Rows& right, const std::vector<Rows>& wrong, std::size_t from) {
+    std::vector<std::size_t> chosen;
+    std::set<std::string> common = right.recorded;
+    for (std::size_t i = 0; i < wrong.size() && chosen.size() < kWrong; ++i) {
+        const std::size_t next = (from + i) % wrong.size();
+        std::set<std::string> left = in_both(common, wrong[next].recorded);
+        chosen.push_back(next);
+        if (std::all_of(chosen.begin(), chosen.end(),
+                        [&](std::size_t w) { return !in_both(wrong[w].against, left).empty(); }))
+            common = std::move(left);
+        else
+            chosen.pop_back();
+    }
+    return chosen;
+}
+
+/// A right answer and up to three wrong ones: if possible those that were looked at most and have the fewest
+/// findings against them. Their order tells nothing. Empty if too few were recorded.
+std::vector<Reviewed> choose_answers(const Course& course, const Case& of) {
     std::optional<Evidence> faulty;
-    if (of.compares()) faulty = open_recorded(course, of.programs[0]);
+    if (of.compares()) {
+        if (!course.has_evidence_of(of.programs[0])) return {};
+        faulty = open_recorded(course, of.programs[0]);
+    }
+    std::vector<Reviewed> right, wrong;
     const auto add = [&](std::vector<Reviewed>& to, const Answer& answer) {
         if (course.has_evidence_of(answer.program))
             to.push_back(reviewed(course, of, answer, faulty ? &*faulty : nullptr));
     };
-    std::vector<Reviewed> four, wrong;
-    for (const Answer& answer : of.right)
-        if (four.empty()) add(four, answer);
-    if (four.empty()) add(four, {of.programs[1], {}, "It is the solution."});
+    for (const Answer& answer : of.right) add(right, answer);
+    add(right, {of.programs[1], {}, "It is the solution."});
     for (const Answer& answer : of.wrong) add(wrong, answer);
     std::stable_sort(wrong.begin(), wrong.end(), [](const Reviewed& a, const Reviewed& b) {
         const auto rank = [](const Reviewed& r) {
@@ -86,20 +126,23 @@ std::vector<Reviewed> choose_four(const Course& course, const Case& of) {
         };
         return rank(a) < rank(b);
     });
-    for (Reviewed& next : wrong) {
-        if (four.empty() || four.size() > kWrong) break;
-        four.push_back(std::move(next));
-        const auto findings = findings_of(four);
-        if (!std::all_of(four.begin() + 1, four.end(),
-                         [&](const Reviewed& each) { return !rows_against(each, findings).empty(); }))
-            four.pop_back();
-    }
-    if (four.size() <= kWrong)
-        throw Error(fmt::format("{} has too few recorded answers to choose from", of.id), kNothingCouldRun);
+    std::vector<Rows> rows_of_wrong;
+    for (const Reviewed& each : wrong) rows_of_wrong.emplace_back(each.grade);
+    std::vector<std::size_t> best;
+    Reviewed* best_right = nullptr;
+    for (Reviewed& each : right)
+        for (std::size_t from = 0; from < wrong.size() && best.size() < kWrong; ++from)
+            if (auto chosen = choose_wrong(Rows(each.grade), rows_of_wrong, from);
+                chosen.size() > best.size())
+                best = std::move(chosen), best_right = &each;
+    if (best.empty()) return {};
+    std::vector<Reviewed> chosen;
+    chosen.push_back(std::move(*best_right));
+    for (const std::size_t w : best) chosen.push_back(std::move(wrong[w]));
     const auto place = [](const Reviewed& r) { return std::hash<std::string>()(r.program.file.string()); };
-    std::sort(four.begin(), four.end(),
-              [&](const Reviewed& a, const Reviewed& b) { return place(a) < place(b); });
-    return four;
+    std::sort(chosen.begin(), chosen.end(),
+              [&](const Reviewed& x, const Reviewed& y) { return place(x) < place(y); });
+    return chosen;
 }
 
 char letter(std::size_t i) {
@@ -117,16 +160,16 @@ std::string says(const Case& of, const Finding& finding) {
            (finding.ratio->divisor == 1 ? " (starter / answer)" : " (answer / starter)");
 }
 
-Table table_of(const Case& of, const std::vector<Reviewed>& four,
+Table table_of(const Case& of, const std::vector<Reviewed>& answers,
                const std::vector<const Finding*>& findings) {
     std::vector<std::string> header{"", "finding"};
     std::vector<Align> align{Align::right, Align::left};
-    for (std::size_t i = 0; i < four.size(); ++i)
+    for (std::size_t i = 0; i < answers.size(); ++i)
         header.push_back(std::string(1, letter(i))), align.push_back(Align::right);
     Table table(header, align);
     for (std::size_t number = 0; number < findings.size(); ++number) {
         std::vector<std::string> cells{std::to_string(number + 1), says(of, *findings[number])};
-        for (const Reviewed& each : four) cells.push_back(value_in(each, *findings[number]));
+        for (const Reviewed& each : answers) cells.push_back(value_in(each, *findings[number]));
         table.add(std::move(cells));
     }
     return table;
@@ -154,11 +197,12 @@ void copy_without_name(const fs::path& from, const fs::path& to, const Program& 
 }
 
 /// Copies the recordings to places that do not name the answers.
-std::vector<std::string> copies_of(const Course& course, const Case& of, const std::vector<Reviewed>& four) {
+std::vector<std::string> copies_of(const Course& course, const Case& of,
+                                   const std::vector<Reviewed>& answers) {
     std::vector<std::string> files;
-    for (std::size_t i = 0; i < four.size(); ++i) {
+    for (std::size_t i = 0; i < answers.size(); ++i) {
         const fs::path to = course.build_folder() / "review" / of.id / fmt::format("{}.sqlite", letter(i));
-        copy_without_name(course.evidence_of(four[i].program), to, four[i].program);
+        copy_without_name(course.evidence_of(answers[i].program), to, answers[i].program);
         files.push_back(course.shown(to));
     }
     return files;
@@ -170,17 +214,17 @@ struct Asked {
     std::vector<std::string> right;
 };
 
-std::vector<Asked> questions_of(const std::vector<Reviewed>& four,
+std::vector<Asked> questions_of(const std::vector<Reviewed>& answers,
                                 const std::vector<const Finding*>& findings) {
     std::vector<Asked> all{{"merge", "Which one would you merge? (a letter)", {}}};
-    for (std::size_t i = 0; i < four.size(); ++i) {
+    for (std::size_t i = 0; i < answers.size(); ++i) {
         const std::string name(1, letter(i));
-        if (four[i].is_right) {
+        if (answers[i].is_right) {
             all[0].right = {name};
             continue;
         }
         all.push_back({name, fmt::format("Why not {}? (the number of a row that speaks against it)", name),
-                       rows_against(four[i], findings)});
+                       rows_against(answers[i], findings)});
     }
     return all;
 }
@@ -204,8 +248,9 @@ Answers read_answers(const std::string& path, const std::vector<Asked>& question
     return answers;
 }
 
-/// "merge" comes first: whoever chose wrongly looks again before being asked about the others.
-std::size_t ask(const std::vector<Asked>& questions, const Answers* answers) {
+/// How many are right; nothing if the learner left before the end. "merge" comes first: whoever chose wrongly
+/// looks again before being asked about the others.
+std::optional<std::size_t> ask(const std::vector<Asked>& questions, const Answers* answers) {
     std::size_t right = 0;
     for (const Asked& asked : questions) {
         const bool is_choice = asked.id == "merge";
@@ -214,8 +259,8 @@ std::size_t ask(const std::vector<Asked>& questions, const Answers* answers) {
         if (answers) {
             const auto given = answers->find(asked.id);
             if (given != answers->end()) answer = given->second;
-        } else if (!std::getline(std::cin, answer)) {
-            break;
+        } else if (!std::getline(std::cin, answer) || answer_in(answer) == "q") {
+            return std::nullopt;
         }
         const bool is_right = std::count(asked.right.begin(), asked.right.end(), answer_in(answer)) > 0;
         if (!answer.empty()) fmt::print("   {}\n", is_right ? green("right") : red("not so"));
@@ -225,27 +270,47 @@ std::size_t ask(const std::vector<Asked>& questions, const Answers* answers) {
     return right;
 }
 
-/// The exercise that was named, or of a chapter the one with the most wrong answers. What the tools found in
+/// An exercise, and those of its answers that are looked at.
+struct Subject {
+    const Case& of;
+    std::vector<Reviewed> answers;
+};
+
+/// The exercise that was named, or of a chapter one whose review is not right yet: what the learner has begun
+/// comes first, then what has the most wrong answers. What the tools found in
 /// answers would tell the diagnosis of an exercise that asks for it, so that one comes after its diagnosis.
-const Case& subject_of(const Course::Chosen& chosen, const Progress& progress) {
+Subject subject_of(const Course& course, const Course::Chosen& chosen, const Progress& progress) {
     const auto is_open = [&](const Case& e) {
         return e.exercise_kind == ExerciseKind::guided || progress.exercise(e.subjects()).passed ||
                is_diagnosed(progress, chosen.chapter, e);
     };
     const std::string& chapter = chosen.chapter.short_id;
+    std::vector<const Case*> candidates;
     if (chosen.part && chosen.part->kind == CaseKind::exercise) {
         if (!is_open(*chosen.part))
             throw Error(
                 fmt::format("the answers to {0}/{1} would tell its diagnosis: they are shown once all of its "
                             "questions are answered right. ./lab diagnose {0}/{1} asks them.",
                             chapter, chosen.part->argument()));
-        return *chosen.part;
+        candidates = {chosen.part};
+    } else {
+        for (const Case& e : chosen.chapter.exercises) {
+            const Case& own = begun_draw(progress, e);
+            if (is_open(own)) candidates.push_back(&own);
+        }
+        const auto rank = [&](const Case* e) {
+            return std::tuple(progress.last_answer(e->id + ":review") == Step::right,
+                              progress.exercise(e->subjects()).line == 0, -std::ssize(e->wrong));
+        };
+        std::stable_sort(candidates.begin(), candidates.end(),
+                         [&](const Case* a, const Case* b) { return rank(a) < rank(b); });
     }
-    const Case* most = nullptr;
-    for (const Case& e : chosen.chapter.exercises)
-        if (is_open(e) && (!most || e.wrong.size() > most->wrong.size())) most = &e;
-    if (!most) throw Error(fmt::format("{} has no answers to choose from yet", chapter));
-    return *most;
+    for (const Case* each : candidates)
+        if (std::vector<Reviewed> answers = choose_answers(course, *each); !answers.empty())
+            return {*each, std::move(answers)};
+    throw Error(fmt::format("of {} too few answers were recorded to choose from",
+                            chosen.part ? chapter + "/" + chosen.part->argument() : chapter),
+                kNothingCouldRun);
 }
 
 struct ReviewOptions {
@@ -256,41 +321,41 @@ struct ReviewOptions {
 int review(const ReviewOptions& options) {
     const Course course = Course::find();
     const Course::Chosen chosen = choose_own(course, options.name);
-    const Case& of = subject_of(chosen, progress_of(course));
-    const std::vector<Reviewed> four = choose_four(course, of);
-    const std::vector<const Finding*> findings = findings_of(four);
-    const std::vector<Asked> questions = questions_of(four, findings);
+    const auto& [of, answers] = subject_of(course, chosen, progress_of(course));
+    const std::vector<const Finding*> findings = findings_of(answers);
+    const std::vector<Asked> questions = questions_of(answers, findings);
     const std::string name = chosen.chapter.short_id + "/" + of.argument();
     if (options.json) {
         nlohmann::ordered_json json{{"exercise", name}};
         for (const Finding* finding : findings) {
             nlohmann::ordered_json& row = json["rows"].emplace_back();
             row["says"] = says(of, *finding);
-            for (std::size_t i = 0; i < four.size(); ++i)
-                row[std::string(1, letter(i))] = value_in(four[i], *finding);
+            for (std::size_t i = 0; i < answers.size(); ++i)
+                row[std::string(1, letter(i))] = value_in(answers[i], *finding);
         }
         print_json(json);
         return kFine;
     }
     fmt::print("{}  {}\n{}\n\n{}", bold(name), of.title,
-               paragraph(fmt::format("Four answers, each as it ran: {}",
-                                     source_label(four[0].evidence.provenance(), false))),
-               table_of(of, four, findings).text());
-    for (const std::string& file : copies_of(course, of, four))
+               paragraph(fmt::format("{} answers, each as it ran: {}", answers.size(),
+                                     source_label(answers[0].evidence.provenance(), false))),
+               table_of(of, answers, findings).text());
+    for (const std::string& file : copies_of(course, of, answers))
         fmt::print("further  ./lab analyze {}\n", file);
     if (options.answers.empty() && !is_interactive()) {
         fmt::print("\n{}\n",
                    paragraph(fmt::format("This is no terminal: answer with --answers FILE, in lines "
                                          "'merge = a' and, of the others, 'b = 3', a row's number")));
-        return kFine;
+        return kFindingFailed;
     }
     Answers given;
     if (!options.answers.empty()) given = read_answers(options.answers, questions);
-    const bool all_right = ask(questions, options.answers.empty() ? nullptr : &given) == questions.size();
-    progress_of(course).add(all_right ? Step::right : Step::wrong, of.id + ":review");
-    for (std::size_t i = 0; all_right && i < four.size(); ++i)
+    const auto right = ask(questions, options.answers.empty() ? nullptr : &given);
+    const bool all_right = right == questions.size();
+    if (right) progress_of(course).add(all_right ? Step::right : Step::wrong, of.id + ":review");
+    for (std::size_t i = 0; all_right && i < answers.size(); ++i)
         fmt::print("\n{}\n", paragraph(fmt::format("{}  {}: {}", letter(i),
-                                                   course.shown(four[i].program.file), four[i].why),
+                                                   course.shown(answers[i].program.file), answers[i].why),
                                        3));
     fmt::print("next     {}\n", all_right ? next_step(progress_of(course), chosen.chapter, of)
                                           : fmt::format("./lab review {} once more", name));
@@ -302,9 +367,11 @@ int review(const ReviewOptions& options) {
 void add_review(Session& session) {
     const auto options = std::make_shared<ReviewOptions>();
     Subcommand command(
-        session, "review", "four answers to an exercise: which one would you merge?",
-        "One of the four is right. The table has what the tools found in each, and of the others "
-        "you name a row that speaks against it. Needs no GPU.\n"
+        session, "review", "recorded answers to an exercise: which one would you merge?",
+        "Up to four recorded answers, of which one is right. The table has what the tools found in each, and "
+        "of the others "
+        "you name a row that speaks against it. Of a chapter, it takes an exercise that you have not "
+        "answered right yet. Needs no GPU.\n"
         "Exit code 1: not all is right yet.",
         [options] { return review(*options); });
     command.argument("NAME", options->name, "a chapter (ch05), or an exercise (ch05/seismometers)");
