@@ -70,10 +70,10 @@ std::span<const T> shown(const std::vector<T>& all) {
     return std::span(all).first(std::min(all.size(), kShownRows));
 }
 
-/// What to do first; of a program that the learner has yet to diagnose, only that this is told afterwards.
+/// What to do first; of a program that the learner is asked about, only that this is told afterwards.
 void print_first_steps(const ReportFile& report, const std::vector<FirstStep>& steps) {
     const std::string program = report.evidence ? value_of(report.evidence->provenance(), "program") : "";
-    if (const std::string ask = program.empty() ? "" : open_diagnosis(Course::find(), program);
+    if (const std::string ask = program.empty() ? "" : asked_first(Course::find(), program);
         !ask.empty() && !steps.empty()) {
         fmt::print("{}\n\n",
                    paragraph(fmt::format("What to do first is told here when you have found out: {}", ask)));
@@ -163,7 +163,7 @@ std::vector<std::string> names_for_table(std::span<const KernelUse> kernels) {
 
 /// `with_sizes`: each launch size of a kernel that has several.
 void print_kernels(const Analysis& a, bool with_sizes) {
-    if (a.kernels.empty()) return fmt::print("  no kernel ran\n\n");
+    if (a.kernels.empty()) return fmt::print("  no kernel was recorded\n\n");
     int64_t all_ns = 0;
     for (const KernelUse& k : a.kernels) all_ns += k.total_ns;
     Table table = table_of(
@@ -377,6 +377,7 @@ Json as_json(const ReportFile& report, const std::string& file, const std::optio
     }
     if (range || !report.evidence) return json;
     const Evidence& evidence = *report.evidence;
+    if (evidence.exit_code()) json["program_output"] = printed_by_program(evidence);
     if (evidence.was_run("ncu")) json["ncu_metrics"] = to_json(counters_in(evidence));
     if (!sanitizers_run(evidence).empty()) json["sanitizer_reports"] = to_json(reports_in(evidence));
     return json;

@@ -41,6 +41,8 @@ void add_exercise(Learner& learner, const std::string& chapter, const nlohmann::
     const std::string state = word(e.at("state")), last = word(e.at("last_activity"));
     ++learner.exercises;
     learner.passed += state == "passed";
+    learner.diagnosed += state == "diagnosed";
+    learner.repaired += state == "repaired";
     if (state == "passed" || state == "not started" || last < learner.at_last) return;
     learner.at = chapter + "/" + word(e.at("name"));
     learner.at_last = last;
@@ -141,21 +143,24 @@ std::vector<Learner> read_class(const std::string& folder) {
 
 std::string class_csv(const std::vector<Learner>& learners) {
     std::string csv =
-        "learner,passed,exercises,at,failed,checks,hints,quiz_right,quiz_questions,last_activity\n";
+        "learner,passed,exercises,diagnosed,repaired,at,failed,checks,hints,quiz_right,quiz_questions,last_"
+        "activity\n";
     for (const Learner& l : learners)
-        csv += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csv_cell(l.name), l.passed, l.exercises,
-                           csv_cell(l.at), csv_cell(join(l.failed, " ")), l.checks, l.hints, l.right,
-                           l.questions, csv_cell(l.last));
+        csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(l.name), l.passed, l.exercises,
+                           l.diagnosed, l.repaired, csv_cell(l.at), csv_cell(join(l.failed, " ")), l.checks,
+                           l.hints, l.right, l.questions, csv_cell(l.last));
     return csv;
 }
 
 std::string class_table(const std::vector<Learner>& learners) {
     constexpr auto left = Align::left, right = Align::right;
-    Table table({"learner", "passed", "at", "failed last by", "checks", "hints", "quiz", "last seen"},
-                {left, right, left, left, right, right, right});
+    Table table({"learner", "passed", "diagnosed", "repaired", "at", "failed last by", "checks", "hints",
+                 "quiz", "last seen"},
+                {left, right, right, right, left, left, right, right, right});
     for (const Learner& l : learners) {
         const bool begun = !l.at.empty();
-        table.add({l.name, fmt::format("{} of {}", l.passed, l.exercises), l.at, join(l.failed, " "),
+        table.add({l.name, fmt::format("{} of {}", l.passed, l.exercises), std::to_string(l.diagnosed),
+                   std::to_string(l.repaired), l.at, join(l.failed, " "),
                    begun ? std::to_string(l.checks) : "", begun ? std::to_string(l.hints) : "",
                    fmt::format("{} of {}", l.right, l.questions), l.last});
     }

@@ -13,6 +13,7 @@ inline constexpr int kReportVersion = 1;
 struct Learner {
     std::string file, name, made, last;
     unsigned passed = 0, exercises = 0, right = 0, questions = 0;
+    unsigned diagnosed = 0, repaired = 0;  ///< exercises of which only that is done
     // The exercise that is begun and not passed, the latest if there are several; "" if there is none.
     std::string at, at_last;
     unsigned checks = 0, hints = 0;

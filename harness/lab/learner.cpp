@@ -12,6 +12,7 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "tools/fingerprint.h"
+#include "tools/machine.h"
 
 namespace lab {
 
@@ -102,13 +103,35 @@ std::string next_exercise(const Chapter& chapter, const Case& exercise) {
     return fmt::format("./lab start {}/{}", chapter.short_id, next->name);
 }
 
+namespace {
+
+/// Is there a diagnosis, and is it complete?
+bool has_diagnosed(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    return !exercise.diagnosis.empty() && is_diagnosed(progress, chapter, exercise);
+}
+
+/// Has the learner done what can be done on this machine?
+bool is_done_here(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    const Done done = progress.exercise(exercise.subjects());
+    return done.passed || done.ungraded || (has_diagnosed(progress, chapter, exercise) && !gpu());
+}
+
+}  // namespace
+
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
-    if (done.passed) return next_exercise(chapter, exercise);
-    const char* const command = done.repaired                     ? "diagnose"
-                                : done.started || done.checks > 0 ? "check"
-                                                                  : "start";
+    if (done.passed || (has_diagnosed(progress, chapter, exercise) && !gpu()))
+        return next_exercise(chapter, exercise);
+    const char* const command = !done.started && done.checks == 0                             ? "start"
+                                : done.repaired || !is_diagnosed(progress, chapter, exercise) ? "diagnose"
+                                                                                              : "check";
     return fmt::format("./lab {} {}/{}", command, chapter.short_id, exercise.argument());
+}
+
+std::string learner_state(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    const Done done = progress.exercise(exercise.subjects());
+    const bool is_open = !done.passed && !done.repaired;
+    return is_open && has_diagnosed(progress, chapter, exercise) ? "diagnosed" : state_of(done);
 }
 
 namespace {
@@ -129,7 +152,7 @@ std::string next_in_begun(const std::vector<Chapter>& chapters, const Progress& 
             const Case& own = begun_draw(progress, e);
             const Done done = progress.exercise(own.subjects());
             const bool begun = done.started || done.checks > 0;
-            if (!begun || done.passed || done.ungraded || done.line < latest) continue;
+            if (!begun || done.line < latest || is_done_here(progress, chapter, own)) continue;
             next = next_step(progress, chapter, own);
             latest = done.line;
         }
@@ -145,7 +168,7 @@ std::string next_in_chapter(const Chapter& chapter, const Progress& progress) {
         // Of draws that are not begun, the learner's name says which: `start` does without a number.
         if (done.line == 0 && e.optional) continue;
         if (done.line == 0) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
-        if (!done.passed && !done.ungraded) return next_step(progress, chapter, own);
+        if (!is_done_here(progress, chapter, own)) return next_step(progress, chapter, own);
     }
     return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id : "";
 }
@@ -217,17 +240,21 @@ bool is_diagnosed(const Progress& progress, const Chapter& chapter, const Case& 
     });
 }
 
-std::string open_diagnosis(const Course& course, const fs::path& program) {
+std::string asked_first(const Course& course, const fs::path& program) {
     const std::vector<std::string> ids = course.chapter_ids();
-    for (auto part = program.begin(); part != program.end(); ++part) {
-        if (std::find(ids.begin(), ids.end(), part->string()) == ids.end()) continue;
-        const Chapter chapter = course.chapter(part->string());
-        for (const Case& e : chapter.exercises) {
-            if (std::find(part, program.end(), e.folder.filename()) == program.end()) continue;
-            const std::string name = chapter.short_id + "/" + e.name;
-            const Course::Chosen own = choose_own(course, name);
-            return is_diagnosed(progress_of(course), chapter, *own.part) ? "" : "./lab diagnose " + name;
-        }
+    const auto part = std::find_if(program.begin(), program.end(), [&](const fs::path& each) {
+        return std::find(ids.begin(), ids.end(), each.string()) != ids.end();
+    });
+    if (part == program.end()) return "";
+    const Chapter chapter = course.chapter(part->string());
+    const Progress progress = progress_of(course);
+    if (program == chapter.pair.programs[kFaulty].file)
+        return has_open_question(progress, chapter, chapter.look) ? "./lab look " + chapter.short_id : "";
+    for (const Case& e : chapter.exercises) {
+        if (std::find(part, program.end(), e.folder.filename()) == program.end()) continue;
+        const std::string name = chapter.short_id + "/" + e.name;
+        const bool is_open = !is_diagnosed(progress, chapter, *choose_own(course, name).part);
+        return is_open ? "./lab diagnose " + name : "";
     }
     return "";
 }

@@ -54,7 +54,8 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 /// The command to go on with behind an exercise: the next one, or the quiz.
 [[nodiscard]] std::string next_exercise(const Chapter& chapter, const Case& exercise);
 
-/// The command to go on with: start it, check it, or if it is passed, the next one.
+/// The command to go on with: start it, diagnose it, check it, or if it is passed, the next one. Without a
+/// GPU the diagnosis is the last step.
 [[nodiscard]] std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise);
 
 /// The command to go on with in the whole course: in the exercise that was begun, else in the chapter of the
@@ -84,9 +85,13 @@ using Answers = std::map<std::string, std::string>;  ///< by the question's id
 /// Is every question of the exercise's diagnosis answered right? So if there is none.
 [[nodiscard]] bool is_diagnosed(const Progress& progress, const Chapter& chapter, const Case& exercise);
 
-/// The command that asks what is wrong, if the program is of an exercise that the learner has yet to diagnose;
-/// "" otherwise. `program`: its file, as a recording names it.
-[[nodiscard]] std::string open_diagnosis(const Course& course, const std::filesystem::path& program);
+/// The command that asks about a program before its cause is told: look or diagnose. "" if nothing is open.
+/// `program`: its file, as a recording names it.
+[[nodiscard]] std::string asked_first(const Course& course, const std::filesystem::path& program);
+
+/// state_of(), and "diagnosed" where the diagnosis is complete and nothing has been repaired.
+[[nodiscard]] std::string learner_state(const Progress& progress, const Chapter& chapter,
+                                        const Case& exercise);
 
 /// What a question is called in progress.txt: "ch05_streams:slow_launches", one of the first look
 /// "ch05_streams:look.streams", and one of a diagnosis "ch05_streams/priority:which_stream".

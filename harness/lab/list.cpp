@@ -30,13 +30,13 @@ std::string in_short(const std::string& here) {
     return here.starts_with(kRecorded) ? "recorded" + here.substr(kRecorded.size()) : here;
 }
 
-std::string state_of_own(const Progress& progress, const Case& exercise) {
-    return state_of(progress.exercise(begun_draw(progress, exercise).subjects()));
+std::string state_of_own(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    return learner_state(progress, chapter, begun_draw(progress, exercise));
 }
 
 /// "not started", and behind it what most machines lack, or that it may be left out: "not started, 2 GPUs".
-std::string state_and_needs(const Progress& progress, const Case& exercise) {
-    std::string state = state_of_own(progress, exercise);
+std::string state_and_needs(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    std::string state = state_of_own(progress, chapter, exercise);
     if (exercise.gpus > 1) state += fmt::format(", {} GPUs", exercise.gpus);
     return state + (exercise.optional ? ", optional" : "");
 }
@@ -56,7 +56,7 @@ nlohmann::ordered_json to_json(const Chapter& chapter, const Progress& progress)
                                      {"minutes", e.minutes},
                                      {"gpus", e.gpus},
                                      {"optional", e.optional},
-                                     {"state", state_of_own(progress, e)}});
+                                     {"state", state_of_own(progress, chapter, e)}});
     return json;
 }
 
@@ -77,7 +77,7 @@ int list(bool json, bool names) {
             const std::string name = chapter.short_id + "/" + e.name;
             if (names) fmt::print("{}\n", name);
             table.add({"  " + name, e.title, to_string(e.exercise_kind), std::to_string(e.minutes),
-                       state_and_needs(progress, e)});
+                       state_and_needs(progress, chapter, e)});
         }
     }
     if (json) print_json(all);
@@ -99,7 +99,8 @@ void add_list(Session& session) {
     const auto json = std::make_shared<bool>(false), names = std::make_shared<bool>(false);
     Subcommand command(session, "list", "chapters and exercises, and what you have done",
                        "A chapter is open live where a GPU and the tools that it needs are found; ./lab "
-                       "doctor tries them. An exercise is ungraded if it compiles and could not be run.",
+                       "doctor tries them. An exercise is diagnosed if all questions of ./lab diagnose are "
+                       "answered right, and ungraded if it compiles and could not be run.",
                        [json, names] { return list(*json, *names); });
     command.flag("--json", *json, "prints the list as JSON");
     command.flag("--names", *names, "prints only the names that commands take, one a line");

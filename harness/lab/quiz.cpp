@@ -317,12 +317,14 @@ void print_end(const Course& course, const Questionnaire& asked, const std::stri
     fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
                open, next_step_after(course, asked, wrong + open > 0));
     if (asked.exercise && wrong + open == 0)
-        fmt::print("{}\n",
-                   paragraph(fmt::format("no GPU?  ./lab review {} shows four recorded answers, and {} says "
-                                         "what it was",
-                                         asked.chapter.short_id + "/" + asked.exercise->argument(),
-                                         unbroken((asked.exercise->folder / "after.md").string())),
-                             9));
+        fmt::print(
+            "{}\n",
+            paragraph(
+                fmt::format("no GPU?  ./lab review {} asks which recorded answer you'd merge, and {} says "
+                            "what it was",
+                            asked.chapter.short_id + "/" + asked.exercise->argument(),
+                            unbroken((asked.exercise->folder / "after.md").string())),
+                9));
 }
 
 /// The draw of an exercise whose answers these are, if they are not those of the learner's own; 0 if there is

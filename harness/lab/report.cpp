@@ -4,7 +4,8 @@
 //   {"format": "cuda-tools-course report", "version": 1, "learner": "Ada", "made": "2026-11-20T05:24:41Z",
 //    "last_activity": a time or null, "chapters": [
 //     {"chapter": "ch05_streams", "passed": 0, "quiz": {"right": 3, "questions": 13}, "exercises": [
-//      {"name": "vector_add_pipeline", "state": "not started", "started", "ungraded", "tried" or "passed",
+//      {"name": "vector_add_pipeline", "state": "not started", "started", "diagnosed", "ungraded", "tried",
+//       "repaired" or "passed",
 //       "checks": 2, "hints": 1, "failed": [findings], "last_activity": a time or null}]}]}
 #include <fmt/format.h>
 
@@ -40,10 +41,11 @@ Json report_of(const Chapter& chapter, const Progress& progress) {
     Json exercises = Json::array();
     int passed = 0, right = 0;
     for (const Case& e : chapter.exercises) {
-        const Done done = progress.exercise(begun_draw(progress, e).subjects());
+        const Case& own = begun_draw(progress, e);
+        const Done done = progress.exercise(own.subjects());
         passed += done.passed;
         exercises.push_back({{"name", e.name},
-                             {"state", state_of(done)},
+                             {"state", learner_state(progress, chapter, own)},
                              {"checks", done.checks},
                              {"hints", done.hints},
                              {"failed", done.failed},

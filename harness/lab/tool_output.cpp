@@ -19,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostLines = 12;
+constexpr std::size_t kMostPrinted = 60;  ///< lines of the program itself
 
 /// Prints lines as a tool or a program wrote them.
 void print_lines(const std::string& text, std::size_t most) {
@@ -84,7 +85,7 @@ void print_program_output(const Evidence& evidence) {
     const std::string printed = printed_by_program(evidence);
     const bool silent = trim(printed).empty();
     fmt::print("  the program by itself ended with exit code {}{}\n", *code, silent ? "" : ", and printed:");
-    if (!silent) print_lines(printed, 2 * kMostLines);
+    if (!silent) print_lines(printed, kMostPrinted);
     fmt::print("\n");
 }
 

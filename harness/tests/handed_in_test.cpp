@@ -54,7 +54,7 @@ TEST_CASE("a name from a learner can neither steer a terminal nor calculate in a
     const auto csv_of = [](const std::string& name) {
         return class_csv({read_report("x", report_text(name))});
     };
-    CHECK(csv_of("\\u009b31m A\\u202eda\\u061c\\udb40\\udc41").find("\n31m Ada,0,1,ch05/one,") !=
+    CHECK(csv_of("\\u009b31m A\\u202eda\\u061c\\udb40\\udc41").find("\n31m Ada,0,1,0,0,ch05/one,") !=
           std::string::npos);
     for (const char* name : {"=1+1", " =1+1", "@x", "＝1+1"})
         CHECK(csv_of(name).find("\n'") != std::string::npos);

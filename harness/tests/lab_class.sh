@@ -34,9 +34,9 @@ class() {
     local made before name why
     expect 0 class "$handed_in"
     check 'nothing to warn of' test -z "$err"
-    check 'where Ada stands' grep -Eq '^ +Ada +0 of [0-9]+ +ch05/vector_add_pipeline +.*streams.* 1 +0 ' <<<"$out"
-    check 'where Bo stands' grep -Eq '^ +Bo +0 of [0-9]+ +ch05/vector_add_pipeline +does-not-compile +2 ' <<<"$out"
-    check 'Cy is through' grep -Eq '^ +Cy +1 of [0-9]+ +0 of [0-9]+ +20' <<<"$out"
+    check 'where Ada stands' grep -Eq '^ +Ada +0 of [0-9]+ +0 +0 +ch05/vector_add_pipeline +.*streams.* 1 +0 ' <<<"$out"
+    check 'where Bo stands' grep -Eq '^ +Bo +0 of [0-9]+ +0 +0 +ch05/vector_add_pipeline +does-not-compile +2 ' <<<"$out"
+    check 'Cy is through' grep -Eq '^ +Cy +1 of [0-9]+ +0 +0 +0 of [0-9]+ +20' <<<"$out"
     before=$out
 
     made=$(<"$handed_in/Ada.json")
@@ -67,7 +67,7 @@ END
     printf '%s' "${made/\"Ada\"/\"=A DA,\\\"\"}" >"$handed_in/newest.json"
     expect 0 class "$handed_in" --csv
     says 'Ada.json is not counted: newest.json is a newer report of =A DA,"'
-    check 'as CSV' grep -Eq "^\"'=A DA,\"\"\",0,[0-9]+,ch05/vector_add_pipeline,.*,1,0,0,[0-9]+,20" <<<"$out"
+    check 'as CSV' grep -Eq "^\"'=A DA,\"\"\",0,[0-9]+,0,0,ch05/vector_add_pipeline,.*,1,0,0,[0-9]+,20" <<<"$out"
     check 'nothing but CSV' test "$(wc -l <<<"$out")" -eq 5
 }
 
