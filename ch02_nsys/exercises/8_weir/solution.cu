@@ -2,8 +2,8 @@
 // share. Before each step the host sets how much water comes, after it the host notes what stands before the
 // weir, and how high the river stands at the town. Every 25 steps there is a new forecast of rain.
 //
-// Symptom: the steps take many times as long as their kernels did on the workstation, where all of it was in
-// GPU memory. Task: find out by nsys what costs the time, and save it.
+// Symptom: a step takes several times as long as its two kernels need. Task: find out by nsys what costs the
+// time, and save it.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true -o
