@@ -97,11 +97,17 @@ class Rules {
     Rules(const Trace& whole, const Trace& work, const Analysis& analysis, const std::string& file)
         : whole_(whole), work_(work), a_(analysis), file_(file) {}
 
-    std::vector<FirstStep> take() {
+    std::vector<FirstStep> take(int64_t page_faults_ns) {
         failed_calls();
         // Below a millisecond the start of a program is most of what there is.
         constexpr int64_t kWorthAWord_ns = 1'000'000, kWorthALook_ns = 100'000;
         if (a_.span_ns >= kWorthAWord_ns) {
+            if (is_much(page_faults_ns))
+                add("page_faults", page_faults_ns,
+                    fmt::format(
+                        "Page faults of the GPU on managed memory take {}. Look which functions of the "
+                        "host fetch its pages back: in its table of page faults.",
+                        part_of_whole(page_faults_ns, a_.span_ns)));
             const std::optional<FirstStep> short_gaps = of_short_gaps();
             idle(short_gaps.has_value());
             if (short_gaps) steps_.push_back(*short_gaps);
@@ -549,16 +555,17 @@ class Rules {
 
 }  // namespace
 
-std::vector<FirstStep> first_steps(const Trace& trace, const Analysis& analysis, const std::string& file) {
-    if (!analysis.range) return Rules(trace, trace, analysis, file).take();
+std::vector<FirstStep> first_steps(const Trace& trace, const Analysis& analysis, const std::string& file,
+                                   int64_t page_faults_ns) {
+    if (!analysis.range) return Rules(trace, trace, analysis, file).take(page_faults_ns);
     const RangePart part = select_range(trace, *analysis.range);
-    return Rules(trace, part.trace, analysis, file).take();
+    return Rules(trace, part.trace, analysis, file).take(page_faults_ns);
 }
 
 const std::vector<std::string>& first_step_rules() {
     static const std::vector<std::string> rules{
-        "failed_calls",    "idle",        "launch_bound", "waits", "gpu_gaps", "no_overlap",
-        "streams_in_turn", "round_trips", "pageable",     "bus",   "kernel"};
+        "failed_calls", "page_faults",     "idle",        "launch_bound", "waits", "gpu_gaps",
+        "no_overlap",   "streams_in_turn", "round_trips", "pageable",     "bus",   "kernel"};
     return rules;
 }
 

@@ -20,9 +20,9 @@ struct FirstStep {
 
 /// At most three, in the order of the rules: those that hold for at least a tenth of the span, or for what
 /// their rule says. `analysis` is of this trace; with a range, they are about the range. `file` is named in
-/// commands.
+/// commands. `page_faults_ns`: what the GPU's page faults of managed memory take, of which a trace has none.
 [[nodiscard]] std::vector<FirstStep> first_steps(const Trace& trace, const Analysis& analysis,
-                                                 const std::string& file);
+                                                 const std::string& file, int64_t page_faults_ns = 0);
 
 /// The rules in their order.
 [[nodiscard]] const std::vector<std::string>& first_step_rules();

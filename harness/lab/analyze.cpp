@@ -70,6 +70,13 @@ std::span<const T> shown(const std::vector<T>& all) {
     return std::span(all).first(std::min(all.size(), kShownRows));
 }
 
+std::vector<FirstStep> steps_of(const ReportFile& report, const Analysis& a, const std::string& file) {
+    int64_t page_faults_ns = 0;
+    if (report.evidence)
+        page_faults_ns = unified_memory_json(*report.evidence, a.range)["gpu_page_faults"]["total_ns"];
+    return first_steps(report.trace(), a, file, page_faults_ns);
+}
+
 /// What to do first; of a program that the learner is asked about, only that this is told afterwards.
 void print_first_steps(const ReportFile& report, const std::vector<FirstStep>& steps) {
     const std::string program = report.evidence ? value_of(report.evidence->provenance(), "program") : "";
@@ -367,7 +374,7 @@ Json as_json(const ReportFile& report, const std::string& file, const std::optio
     if (report.has_trace()) {
         const Trace& trace = report.trace();
         const Analysis a = analyse(trace, range, device);
-        json = analysis_json(a, range_use(trace, range), first_steps(trace, a, file));
+        json = analysis_json(a, range_use(trace, range), steps_of(report, a, file));
         json["source_format"] = trace.format == SourceFormat::kineto ? "kineto" : "nsys";
         if (critical_path) json["critical_path"] = critical_path_json(report, range);
         if (!trace.knows_results)
@@ -400,7 +407,7 @@ int analyze(const std::string& file, const std::string& range_name, const std::s
     }
     if (report.has_trace()) {
         const Analysis a = analyse(report.trace(), range, device);
-        print_time(report, a, first_steps(report.trace(), a, file), with_sizes, device.has_value());
+        print_time(report, a, steps_of(report, a, file), with_sizes, device.has_value());
     } else {
         fmt::print("no trace of nsys, so nothing about time\n\n");
     }
@@ -433,7 +440,7 @@ void add_analyze(Session& session) {
         "the "
         "call that launched the work at its end: it began in the gap, so the host was late; it began before, "
         "and "
-        "the gap is under 30 µs, as the GPU needs from one piece of work to the next; or neither. A "
+        "the gap is under 30 µs, as one launch after another costs; or neither. A "
         "device-to-device copy reads and writes, and its bytes are counted once. Memsets are no copies.\n"
         "Of several GPUs it is about the one with the most kernel time, or that of --device; calls, ranges "
         "and threads stay of the whole process. Counters of ncu and "

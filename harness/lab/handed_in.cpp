@@ -154,8 +154,8 @@ std::string class_csv(const std::vector<Learner>& learners) {
 
 std::string class_table(const std::vector<Learner>& learners) {
     constexpr auto left = Align::left, right = Align::right;
-    Table table({"learner", "passed", "diagnosed", "repaired", "at", "failed last by", "checks", "hints",
-                 "quiz", "last seen"},
+    Table table({"learner", "passed", "found", "fixed", "at", "failed last by", "checks", "hints", "quiz",
+                 "last seen"},
                 {left, right, right, right, left, left, right, right, right});
     for (const Learner& l : learners) {
         const bool begun = !l.at.empty();

@@ -367,7 +367,7 @@ int review(const ReviewOptions& options) {
 void add_review(Session& session) {
     const auto options = std::make_shared<ReviewOptions>();
     Subcommand command(
-        session, "review", "recorded answers to an exercise: which one would you merge?",
+        session, "review", "recorded answers: which one would you merge?",
         "Up to four recorded answers, of which one is right. The table has what the tools found in each, and "
         "of the others "
         "you name a row that speaks against it. Of a chapter, it takes an exercise that you have not "

@@ -181,7 +181,9 @@ std::string next_step(const Course& course, const Course::Chosen& chosen) {
     const Chapter& chapter = chosen.chapter;
     if (chosen.part && chosen.part->kind == CaseKind::exercise)
         return next_step(progress_of(course), chapter, *chosen.part);
-    return fmt::format("{}/README.md explains what you see", chapter.folder.string());
+    const fs::path folder = chosen.part ? chosen.part->folder : chapter.folder;
+    const bool has_page = fs::exists(course.root() / folder / "README.md");
+    return fmt::format("{}/README.md explains what you see", (has_page ? folder : chapter.folder).string());
 }
 
 void print_as_json(const Course::Chosen& chosen, const Found& found, const std::vector<Found>& singles,
@@ -309,6 +311,7 @@ void print_first_program(const Course& course, const Chapter& chapter) {
         fmt::print("zoom     ./lab timeline {} --html look.html\n", file);
     }
     fmt::print("sums     ./lab analyze {}{}\n", file, in_range);
+    if (!in_range.empty()) fmt::print("whole    ./lab analyze {}\n", file);
     if (needs.details) fmt::print("ncu      ./lab ncu-details {}\n", file);
     fmt::print("\n");
 }

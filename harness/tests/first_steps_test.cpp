@@ -136,7 +136,16 @@ TEST_CASE(
         }
     }
     CHECK(recordings > 180);
-    CHECK(seen.size() == order.size());
+    CHECK(seen.size() == order.size() - 1);  // a trace holds no page faults
+}
+
+TEST_CASE("first steps: page faults of the GPU, which are told beside the trace") {
+    const fs::path folder = fs::path(LAB_SOURCE_FOLDER) / "ch02_nsys/exercises/8_weir/evidence/h200";
+    const Evidence evidence = Evidence::open(folder / "starter.sqlite");
+    const Analysis analysis = analyse(evidence.trace(), "river");
+    const auto steps = [&](int64_t ns) { return first_steps(evidence.trace(), analysis, "x", ns); };
+    CHECK(rules_of(steps(analysis.span_ns / 5))[0] == "page_faults");
+    CHECK(rules_of(steps(analysis.span_ns / 20))[0] == "idle");
 }
 
 TEST_CASE("first steps: one long gap is said to be one, with where the host is and how to look at it") {

@@ -1,6 +1,7 @@
 // The command that lab names to go on with.
 #include "lab/learner.h"
 #include "made_course.h"
+#include "tools/machine.h"
 
 using namespace lab;
 
@@ -82,4 +83,21 @@ TEST_CASE("next: a step in a draw names the draw, and one that is not begun is t
     CHECK(way.next() == "./lab diagnose ch01/first:2");
     way.progress.add(Step::passed, second.id);
     CHECK(way.next() == "./lab start ch01/third");
+}
+
+TEST_CASE("next: an exercise is diagnosed before it is checked, and without a GPU that is all") {
+    Way way;
+    Case& first = way.chapters[0].exercises[0];
+    Question& asks = first.diagnosis.emplace_back();
+    asks.id = "which", asks.about = "first", asks.purpose = Question::diagnosis;
+    const auto state = [&] { return learner_state(way.progress, way.chapters[0], first); };
+    way.progress.add(Step::right, "ch01_made:look.seen");
+    way.progress.add(Step::started, first.id);
+    CHECK(way.next() == "./lab diagnose ch01/first");
+    CHECK(state() == "started");
+    way.progress.add(Step::right, "ch01_made/first:which");
+    CHECK(state() == "diagnosed");
+    CHECK(way.next() == (gpu() ? "./lab check ch01/first" : "./lab start ch01/third"));
+    way.progress.add(Step::passed, first.id);
+    CHECK(state() == "passed");
 }

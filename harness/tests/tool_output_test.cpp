@@ -77,7 +77,7 @@ TEST_CASE("analyze of evidence without a trace shows what else is there") {
         CHECK_MESSAGE(shown.out.find(text) != std::string::npos, text);
     CHECK(shown.out.find('\x1b') == std::string::npos);
     const Json json = json_of(run_lab({"analyze", store.path.string(), "--json"}));
-    CHECK(names_in(json) == std::vector<std::string>{"ncu_metrics", "sanitizer_reports"});
+    CHECK(names_in(json) == std::vector<std::string>{"ncu_metrics", "program_output", "sanitizer_reports"});
     CHECK(json["ncu_metrics"][0] == Json{{"launch", 0},
                                          {"kernel", "add(int)"},
                                          {"metric", "dram__bytes.sum"},
