@@ -120,7 +120,9 @@ double parse_answer(const Question& question, const std::string& text) {
 }
 
 std::string unit_asked(const Question& question) {
-    return question.unit == "share" ? "share, as 0.5 or 50%" : question.unit;
+    return question.unit == "share" ? "share, as 0.5 or 50%"
+           : question.unit == "%"   ? "%, with its sign: 2%"
+                                    : question.unit;
 }
 
 bool is_right(const Question& question, double answer, double right) {

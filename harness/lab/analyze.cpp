@@ -78,12 +78,15 @@ std::vector<FirstStep> steps_of(const ReportFile& report, const Analysis& a, con
 }
 
 /// What to do first; of a program that the learner is asked about, only that this is told afterwards.
-void print_first_steps(const ReportFile& report, const std::vector<FirstStep>& steps) {
-    const std::string program = report.evidence ? value_of(report.evidence->provenance(), "program") : "";
+void print_first_steps(const ReportFile& report, const std::string& file,
+                       const std::vector<FirstStep>& steps) {
+    std::string program = report.evidence ? value_of(report.evidence->provenance(), "program") : "";
+    if (report.kineto) program = file;
     if (const std::string ask = program.empty() ? "" : asked_first(Course::find(), program);
         !ask.empty() && !steps.empty()) {
         fmt::print("{}\n\n",
-                   paragraph(fmt::format("What to do first is told here when you have found out: {}", ask)));
+                   paragraph(fmt::format(
+                       "What to look at first is said here once you have found out yourself: {}", ask)));
         return;
     }
     for (const FirstStep& step : steps)
@@ -325,8 +328,8 @@ void print_metrics(const Analysis& a) {
     print_table(table, a.metrics.size());
 }
 
-void print_time(const ReportFile& report, const Analysis& a, const std::vector<FirstStep>& steps,
-                bool with_sizes, bool is_chosen) {
+void print_time(const ReportFile& report, const std::string& file, const Analysis& a,
+                const std::vector<FirstStep>& steps, bool with_sizes, bool is_chosen) {
     const Trace& trace = report.trace();
     if (report.evidence)
         for (const std::string& problem : capture_problems(report.evidence->database()))
@@ -341,7 +344,7 @@ void print_time(const ReportFile& report, const Analysis& a, const std::vector<F
                                                  is_chosen ? "" : ", which has the most kernel time")));
     if (a.range_ns) fmt::print("the host spent {} in the range\n", format_ns(*a.range_ns));
     fmt::print("\n");
-    print_first_steps(report, steps);
+    print_first_steps(report, file, steps);
     print_devices(a);
     print_breakdown(a);
     print_gaps(a);
@@ -407,7 +410,7 @@ int analyze(const std::string& file, const std::string& range_name, const std::s
     }
     if (report.has_trace()) {
         const Analysis a = analyse(report.trace(), range, device);
-        print_time(report, a, steps_of(report, a, file), with_sizes, device.has_value());
+        print_time(report, file, a, steps_of(report, a, file), with_sizes, device.has_value());
     } else {
         fmt::print("no trace of nsys, so nothing about time\n\n");
     }

@@ -157,21 +157,21 @@ void print_not_run(const Exercise& exercise, const std::string& what_was_done, c
                                  4));
 }
 
-/// Says what can be looked at in place of a grade.
+/// Says what can be done in place of a grade.
 int not_run_here(const Exercise& exercise) {
     const Course& course = exercise.course;
     const Program& starter = exercise.of.programs[0];
-    if (course.has_evidence_of(starter))  // a draft has none
-        fmt::print(
-            "\nnext     {}\n",
-            paragraph(
-                fmt::format("./lab run {}{} shows the starter beside the solution, as they ran on a GPU\n"
-                            "./lab analyze {} shows what the tools said about the starter\n"
-                            "./lab quiz {} works here",
-                            exercise.name,
-                            exercise.progress.exercise(exercise.of.subjects()).passed ? "" : " --solution",
-                            course.shown(course.evidence_of(starter)), exercise.chosen.chapter.short_id),
-                9));
+    if (!course.has_evidence_of(starter)) return kNothingCouldRun;  // a draft
+    const std::string look = fmt::format("./lab analyze {} shows what the tools said about the starter",
+                                         course.shown(course.evidence_of(starter)));
+    const std::string next =
+        !may_be_told(exercise)
+            ? fmt::format("./lab diagnose {} asks what is wrong with the starter\n{}", exercise.name, look)
+            : fmt::format(
+                  "{}\n./lab review {} asks which recorded answer you'd merge\n{}\n"
+                  "./lab run {} --solution shows the starter beside the solution, as they ran on a GPU",
+                  next_in_course(course.chapters(), exercise.progress), exercise.name, look, exercise.name);
+    fmt::print("\nnext     {}\n", paragraph(next, 9));
     return kNothingCouldRun;
 }
 

@@ -120,7 +120,7 @@ bool is_done_here(const Progress& progress, const Chapter& chapter, const Case& 
 
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
-    if (done.passed || (has_diagnosed(progress, chapter, exercise) && !gpu()))
+    if (done.passed || (!gpu() && is_done_here(progress, chapter, exercise)))
         return next_exercise(chapter, exercise);
     const char* const command = !done.started && done.checks == 0                             ? "start"
                                 : done.repaired || !is_diagnosed(progress, chapter, exercise) ? "diagnose"

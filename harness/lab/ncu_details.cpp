@@ -161,10 +161,8 @@ std::string live_command(const Provenance& provenance, const DetailsOptions& opt
                   : section ? std::vector<std::string>{"--print-details", "all", "--section", section->id}
                             : std::vector<std::string>{"--set", "full"});
     append(words, {"--print-units", "base", "--clock-control", "none"});
-    std::string line = shell_line(words);
-    for (const char* key : {"ncu_details", "command"})
-        line += (std::string(key) == "command" ? " ./" : " ") + value_of(provenance, key);
-    return line;
+    append(words, split(value_of(provenance, "ncu_details"), ' '));
+    return shell_line(words) + " ./" + value_of(provenance, "command");
 }
 
 struct Pages {

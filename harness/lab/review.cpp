@@ -357,7 +357,7 @@ int review(const ReviewOptions& options) {
         fmt::print("\n{}\n", paragraph(fmt::format("{}  {}: {}", letter(i),
                                                    course.shown(answers[i].program.file), answers[i].why),
                                        3));
-    fmt::print("next     {}\n", all_right ? next_step(progress_of(course), chosen.chapter, of)
+    fmt::print("next     {}\n", all_right ? next_in_course(course.chapters(), progress_of(course))
                                           : fmt::format("./lab review {} once more", name));
     return all_right ? kFine : kFindingFailed;
 }

@@ -23,7 +23,8 @@ int start(const std::string& name, int draw) {
         choose_exercise(draw > 0 ? fmt::format("{}:{}", name.substr(0, name.find(':')), draw) : name);
     const bool is_begun = fs::exists(exercise.answer_path);
     if (is_begun) {
-        fmt::print("begun already; ./lab reset {} puts the starter back\n", exercise.name);
+        fmt::print("begun already: {} stays as it is; ./lab reset {} puts the starter back\n",
+                   exercise.answer, exercise.name);
         if (draw > 0) exercise.progress.add(Step::started, exercise.of.id);
     } else {
         exercise.start();

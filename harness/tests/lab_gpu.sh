@@ -155,7 +155,7 @@ draws() {
     prints 'findings hold. Which ones'
     prints_no 'streams that carry work'
     try analyze "$of_exercise/starter.draw1.sqlite"
-    prints 'told here when you have found out: ./lab diagnose ch05/vector_add_pipeline'
+    prints 'out yourself: ./lab diagnose ch05/vector_add_pipeline'
     prints_no 'The GPU is idle for'
     try answers ch05/1:1
     copies=$(grep -A 1 'How many?' <<<"$out" | tail -n 1)

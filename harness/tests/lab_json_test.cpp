@@ -193,7 +193,7 @@ TEST_CASE("analyze --json of a trace of PyTorch has the members of one of nsys")
 TEST_CASE("analyze says what to do first, and lists launch sizes on request") {
     const std::string buggy = "ch05_streams/evidence/h200/buggy.sqlite";
     const Outcome asked = run_lab({"analyze", buggy});
-    CHECK(asked.out.find("told here when you have found out: ./lab look ch05") != std::string::npos);
+    CHECK(asked.out.find("out yourself: ./lab look ch05") != std::string::npos);
     const Outcome first =
         run_lab({"analyze", "ch05_streams/exercises/2_pageable_async/evidence/h200/starter.sqlite"});
     CHECK(first.out.find("\n1  Pageable memory: ") != std::string::npos);

@@ -59,7 +59,7 @@ TEST_CASE("quiz: percent is no share, and what may be either is asked for once m
     CHECK(parse_answer(percent, "0.02 share") == doctest::Approx(2));
     CHECK(fault_of([&] { return parse_answer(percent, "0.02"); }) ==
           "'0.02' may be 2% or 0.02%: write the one that you mean, with its sign");
-    CHECK(unit_asked(percent) == "%");
+    CHECK(unit_asked(percent) == "%, with its sign: 2%");
     CHECK(unit_asked(of_unit("share")) == "share, as 0.5 or 50%");
     CHECK(unit_asked(of_unit("")).empty());
 }
