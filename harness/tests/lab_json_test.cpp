@@ -297,6 +297,13 @@ TEST_CASE("list, quiz, report and doctor --json") {
                                                     "section", "state", "still_works", "tried", "version"});
 }
 
+TEST_CASE("review: every chapter has recorded answers to choose from" * doctest::test_suite("whole course")) {
+    for (int chapter = 1; chapter <= 7; ++chapter) {
+        const Outcome review = run_lab({"review", fmt::format("ch{:02}", chapter), "--json"});
+        CHECK_MESSAGE(review.exit_code == 0, review.err);
+    }
+}
+
 TEST_CASE("review: one of four answers is right, the table tells why not the others, and progress notes it") {
     const CourseCopy copy;
     const auto has = [](const std::string& text, const std::string& part) {
