@@ -11,10 +11,12 @@ namespace lab {
 namespace {
 
 void print_next(const Exercise& exercise) {
+    fmt::print("read   {}\n", (exercise.of.folder / "README.md").string());
+    if (!exercise.of.diagnosis.empty()) fmt::print("ask    ./lab diagnose {}\n", exercise.name);
     fmt::print(
-        "read   {}\nedit   {}\ncheck  ./lab check {}\n"
+        "edit   {}\ncheck  ./lab check {}\n"
         "watch  ./lab watch {} checks whenever you save\n",
-        (exercise.of.folder / "README.md").string(), exercise.answer, exercise.name, exercise.name);
+        exercise.answer, exercise.name, exercise.name);
 }
 
 /// `draw`: of an exercise whose fault is drawn; 0 for the learner's own.
