@@ -64,6 +64,12 @@ bool may_be_told(const Exercise& exercise) {
     return is_diagnosed(exercise.progress, exercise.chosen.chapter, exercise.of);
 }
 
+/// `what` an answer's grade would show, as a sentence that names the command which comes first.
+std::string told_after_diagnosis(const Exercise& exercise, const std::string& what) {
+    return fmt::format("{} would tell its diagnosis, so that comes first: ./lab diagnose {}", what,
+                       exercise.name);
+}
+
 /// Notes and prints the verdict on an answer, and what to do next. `failed`: by what it does not pass.
 int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::string>& failed) {
     const std::string &id = exercise.of.id, &file = exercise.answer, &name = exercise.name;
@@ -109,12 +115,6 @@ std::vector<std::string> failed_in(const Grade& grade) {
     for (const FindingRow& row : grade.rows)
         if (row.finding->asserted() && row.verdict == Verdict::fail) failed.push_back(row.finding->id);
     return failed;
-}
-
-/// Says so.
-std::string told_after_diagnosis(const Exercise& exercise, const std::string& what) {
-    return fmt::format("{} would tell its diagnosis, so that comes first: ./lab diagnose {}", what,
-                       exercise.name);
 }
 
 void print_grade(const Exercise& exercise, const Grade& grade) {

@@ -130,11 +130,12 @@ std::vector<Reviewed> choose_answers(const Course& course, const Case& of) {
     for (const Reviewed& each : wrong) rows_of_wrong.emplace_back(each.grade);
     std::vector<std::size_t> best;
     Reviewed* best_right = nullptr;
-    for (Reviewed& each : right)
+    for (Reviewed& each : right) {
+        const Rows rows(each.grade);
         for (std::size_t from = 0; from < wrong.size() && best.size() < kWrong; ++from)
-            if (auto chosen = choose_wrong(Rows(each.grade), rows_of_wrong, from);
-                chosen.size() > best.size())
+            if (auto chosen = choose_wrong(rows, rows_of_wrong, from); chosen.size() > best.size())
                 best = std::move(chosen), best_right = &each;
+    }
     if (best.empty()) return {};
     std::vector<Reviewed> chosen;
     chosen.push_back(std::move(*best_right));
