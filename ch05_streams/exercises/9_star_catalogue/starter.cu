@@ -164,7 +164,7 @@ int main(int argc, char** argv) {
     zones.stars =
         static_cast<size_t>(options.integer("--stars", 8'388'608, 1, 33'554'432, "stars of a zone"));
     zones.steps =
-        static_cast<int>(options.integer("--steps", 704, 1, 100'000, "steps for a star's correction"));
+        static_cast<int>(options.integer("--steps", 896, 1, 100'000, "steps for a star's correction"));
     const int nights =
         static_cast<int>(options.integer("--nights", 3, 1, 100, "nights, behind one to warm up"));
     options.done();
