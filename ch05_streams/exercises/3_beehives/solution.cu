@@ -16,8 +16,7 @@
 #include "common/options.hpp"
 
 constexpr int kRows = 4, kHivesInRow = 3, kHives = kRows * kHivesInRow;
-constexpr int kThreads = 128, kUsual = 8 * kThreads;  // samples of most recordings
-constexpr int kHour = 16, kAirSteps = 20'000;         // recordings in an hour
+constexpr int kThreads = 128, kAirSteps = 20'000;
 
 /// x becomes factor * x + 1, modulo 2^32.
 struct Step {
@@ -28,6 +27,20 @@ struct Recording {
     int hive, air, steps;  // the hive, what the air is like, and how long the recording is filtered
     std::vector<unsigned> samples;
 };
+
+/// What a night is like.
+struct Night {
+    int other_hive;  // recordings until a row turns to another hive, on average
+    int other_air;   // recordings until the air has changed, on average
+    int longer;      // recordings until one is twice as long, on average
+    int hour;        // recordings in an hour
+    int blocks;      // of kThreads samples in a usual recording
+};
+
+Night night_of(std::mt19937& random) {
+    const auto average = [&random] { return 1 << random() % 6; };
+    return {average(), average(), average(), 4 << random() % 4, 4 << random() % 8};
+}
 
 /// `steps` steps as a single one, by squaring, as a reference.
 Step all_at_once(Step step, int steps) {
@@ -49,8 +62,8 @@ __host__ __device__ unsigned factor_of(unsigned air) {
     return filtered(air, 5, kAirSteps) / 8 * 8 + 5;
 }
 
-__global__ void measure_air(int air, unsigned* factors) {
-    factors[air] = factor_of(air);
+__global__ void measure_air(int air, unsigned* factor) {
+    *factor = factor_of(air);
 }
 
 /// One thread per sample. The sum of a recording is added to what the hive hums.
@@ -76,10 +89,11 @@ __global__ void sum_up(const unsigned* hums, const unsigned* accounts, unsigned*
 
 class Apiary {
   public:
-    explicit Apiary(int airs) : factors_(device_array<unsigned>(airs)) {
+    /// There is room for a recording of `length` samples in each row, and for the factors of `airs` airs.
+    Apiary(int length, int airs) : factors_(device_array<unsigned>(airs)) {
         for (int number = 0; number < kRows; ++number) {
             rows_[number].hive = number * kHivesInRow;
-            rows_[number].samples = device_array<unsigned>(rows_[number].room = kUsual);
+            rows_[number].samples = device_array<unsigned>(rows_[number].length = length);
         }
         CUDA_CHECK(cudaMemset(hums_.get(), 0, kRows * sizeof(unsigned)));
         CUDA_CHECK(cudaMemset(accounts_.get(), 0, kHives * sizeof(unsigned)));
@@ -91,15 +105,16 @@ class Apiary {
         const cudaStream_t stream = row.stream.get();
         unsigned* const hum = &hums_[number];
         if (recording.air != air_) {
-            measure_air<<<1, 1, 0, weather_.get()>>>(air_ = recording.air, factors_.get());
+            measure_air<<<1, 1, 0, weather_.get()>>>(recording.air, &factors_[recording.air]);
+            air_ = recording.air;
             CUDA_CHECK(cudaGetLastError());
             CUDA_CHECK(cudaEventRecord(measured_.get(), weather_.get()));
         }
-        if (length > row.room) row.samples = device_array<unsigned>(row.room = length);
+        if (length != row.length) row.samples = device_array<unsigned>(row.length = length);
         if (recording.hive != row.hive) {
             note<<<1, 1, 0, stream>>>(hum, &accounts_[row.hive]);
             CUDA_CHECK(cudaGetLastError());
-            CUDA_CHECK(cudaMemsetAsync(hum, 0, sizeof(unsigned), stream));
+            CUDA_CHECK(cudaMemset(hum, 0, sizeof(unsigned)));
             row.hive = recording.hive;
         }
         CUDA_CHECK(cudaMemcpyAsync(row.samples.get(), recording.samples.data(), length * sizeof(unsigned),
@@ -122,7 +137,7 @@ class Apiary {
     struct Row {
         Stream stream = make_stream();
         std::unique_ptr<unsigned[], DeviceFree> samples;
-        int room = 0, hive = 0;
+        int length = 0, hive = 0;
     };
 
     Row rows_[kRows];
@@ -134,46 +149,59 @@ class Apiary {
                                                       sum_ = device_array<unsigned>(1);
 };
 
+/// What is recorded in a night. The rows are heard in turn.
+std::vector<Recording> recordings_of(const Night& night, int count, int steps, std::mt19937& random) {
+    std::vector<Recording> recordings(count);
+    int air = 0, hives[kRows] = {};  // the hive of its row that is heard
+    for (int i = 0; i < count; ++i) {
+        int& hive = hives[i % kRows];
+        if (random() % night.other_hive == 0)
+            hive = (hive + 1 + static_cast<int>(random() % (kHivesInRow - 1))) % kHivesInRow;
+        if (random() % night.other_air == 0) ++air;
+        const int blocks = (random() % night.longer == 0 ? 2 : 1) * night.blocks;
+        recordings[i] = {i % kRows * kHivesInRow + hive, air,
+                         steps / 2 + static_cast<int>(random() % (steps + 1)),
+                         std::vector<unsigned>(size_t{kThreads} * blocks)};
+        for (unsigned& sample : recordings[i].samples) sample = static_cast<unsigned>(random());
+    }
+    return recordings;
+}
+
 int main(int argc, char** argv) {
     Options options(argc, argv, "Listens to beehives, with a stream for each row of them.");
-    const int recordings = static_cast<int>(options.integer("--recordings", 48, 1, 4096, "recordings"));
+    const int count = static_cast<int>(options.integer("--recordings", 48, 1, 4096, "recordings"));
     const int steps = static_cast<int>(options.integer("--steps", 300'000, 1, 1'000'000, "steps on average"));
+    const auto seed = static_cast<unsigned>(options.integer("--seed", 202148, 0, 1'000'000, "of the night"));
     options.done();
     require_gpu(1 << 24);
 
-    std::mt19937 random(16);
-    std::vector<Recording> night(recordings);
+    std::mt19937 random(seed);
+    const Night night = night_of(random);
+    const std::vector<Recording> recordings = recordings_of(night, count, steps, random);
+    const auto hour_ends = [&](int i) { return (i + 1) % night.hour == 0 || i + 1 == count; };
     std::vector<unsigned> expected, found;
     unsigned heard = 0;
-    for (int i = 0, air = 0, hives[kRows] = {}; i < recordings; ++i) {
-        int& hive = hives[i % kRows];
-        if (random() % 4 != 0) hive = static_cast<int>(random() % kHivesInRow);
-        if (random() % 8 == 0) ++air;
-        const bool is_long = random() % 32 == 0;
-        night[i] = {i % kRows * kHivesInRow + hive, air, steps / 2 + static_cast<int>(random() % (steps + 1)),
-                    std::vector<unsigned>(is_long ? 2 * kUsual : kUsual - random() % 4 * kThreads)};
-        const Step all = all_at_once({factor_of(air), 1}, night[i].steps);
-        for (unsigned& sample : night[i].samples) {
-            sample = static_cast<unsigned>(random());
-            heard += all.factor * sample + all.increment;
-        }
-        if ((i + 1) % kHour == 0 || i + 1 == recordings) expected.push_back(heard);
+    for (int i = 0; i < count; ++i) {
+        const Step all = all_at_once({factor_of(recordings[i].air), 1}, recordings[i].steps);
+        for (const unsigned sample : recordings[i].samples) heard += all.factor * sample + all.increment;
+        if (hour_ends(i)) expected.push_back(heard);
     }
-    Apiary apiary(night.back().air + 1);
+
+    Apiary apiary(kThreads * night.blocks, recordings.back().air + 1);
     {
         nvtx3::scoped_range range{"warm-up"};
-        Apiary other(1);
+        Apiary other(kThreads * night.blocks, 1);
         for (int hive = 0; hive < kHives; ++hive)
-            other.hear({hive, 0, 0, std::vector<unsigned>(size_t{1} * kUsual)});
+            other.hear({hive, 0, 0, std::vector<unsigned>(size_t{kThreads} * night.blocks)});
         (void)other.sum();
     }
 
     const auto start = std::chrono::steady_clock::now();
     {
         nvtx3::scoped_range range{"night"};
-        for (int i = 0; i < recordings; ++i) {
-            apiary.hear(night[i]);
-            if ((i + 1) % kHour == 0 || i + 1 == recordings) found.push_back(apiary.sum());
+        for (int i = 0; i < count; ++i) {
+            apiary.hear(recordings[i]);
+            if (hour_ends(i)) found.push_back(apiary.sum());
         }
     }
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
@@ -182,7 +210,7 @@ int main(int argc, char** argv) {
     for (size_t hour = 0; hour < expected.size(); ++hour)
         if (found[hour] != expected[hour] && ++wrong == 1)
             std::printf("hour %zu: expected sum %u, found %u\n", hour, expected[hour], found[hour]);
-    std::printf("%d recordings of %d rows: %.2f ms\n", recordings, kRows, elapsed.count());
+    std::printf("%d recordings of %d rows: %.2f ms\n", count, kRows, elapsed.count());
     std::printf("wrong sums: expected 0, found %zu of %zu\n", wrong, expected.size());
     return wrong == 0 ? 0 : 1;
 }
