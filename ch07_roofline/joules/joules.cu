@@ -1,21 +1,23 @@
 // How much energy does a layer take, in three kernels and in one? Each runs for seconds, over and over, and
-// NVML's counter of the GPU's energy is read in between.
+// NVML's counter of the GPU's energy is read meanwhile.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch07_roofline/joules/joules.cu -o joules -lcublasLt
-// -ldl
 #include <cublasLt.h>
 #include <dlfcn.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "common/check.cuh"
 #include "common/options.hpp"
 
-constexpr int kThreads = 256, kTogether = 50;  // layers between two readings
+using Clock = std::chrono::steady_clock;
+constexpr int kThreads = 256, kTogether = 50;  // layers between two waits
 constexpr size_t kWorkspaceBytes = 32 << 20;
 
 void check_lt(cublasStatus_t status, const char* call, int line) {
@@ -126,37 +128,63 @@ class Layer {
     std::unique_ptr<char[], DeviceFree> workspace_ = device_array<char>(kWorkspaceBytes);
 };
 
-/// Runs the layer for some seconds, in `name` kernels, and prints what it takes between two readings at which
-/// the counter moved.
-void measure(const char* name, Layer& layer, const EnergyCounter& counter, double seconds) {
-    using Clock = std::chrono::steady_clock;
-    struct Reading {
-        double s, joules;
-        int layers;
+/// Reads the counter all the time, in a thread of its own: a call of it may take milliseconds, in which the
+/// GPU should not have to wait.
+class Meter {
+  public:
+    explicit Meter(const EnergyCounter& counter)
+        : reader_([this, &counter] {
+              double last = counter.joules();
+              while (!ends_) {
+                  const double joules = counter.joules();
+                  if (joules != last) moves_.push_back({Clock::now(), joules});
+                  last = joules;
+              }
+          }) {}
+    /// Ends the reading. The power from the first to the last move of the counter, or 0 without two of them.
+    [[nodiscard]] double watts() {
+        ends_ = true;
+        reader_.join();
+        if (moves_.size() < 2) return 0;
+        const std::chrono::duration<double> span = moves_.back().time - moves_.front().time;
+        return (moves_.back().joules - moves_.front().joules) / span.count();
+    }
+    [[nodiscard]] size_t moves() const { return moves_.size(); }
+
+  private:
+    struct Move {
+        Clock::time_point time;
+        double joules;
     };
+    std::vector<Move> moves_;
+    std::atomic<bool> ends_ = false;
+    std::thread reader_;  // the last: it uses the others
+};
+
+/// Runs the layer for so many seconds. Returns the time of one.
+double run_for(double seconds, Layer& layer) {
     const auto started = Clock::now();
-    std::vector<Reading> moved;
-    double last_joules = counter.joules();
+    std::chrono::duration<double> elapsed{};
     int layers = 0;
-    for (double s = 0; s < seconds;) {
+    do {
         for (int i = 0; i < kTogether; ++i) layer.run();
         CUDA_CHECK(cudaDeviceSynchronize());
         layers += kTogether;
-        s = std::chrono::duration<double>(Clock::now() - started).count();
-        const double joules = counter.joules();
-        // The first fifth heats up: the clock settles.
-        if (joules != last_joules && s > seconds / 5) moved.push_back({s, joules, layers});
-        last_joules = joules;
-    }
-    if (moved.size() < 2) {
+        elapsed = Clock::now() - started;
+    } while (elapsed.count() < seconds);
+    return elapsed.count() / layers;
+}
+
+/// Prints what the layer takes, in `name` kernels.
+void measure(const char* name, Layer& layer, const EnergyCounter& counter, double seconds) {
+    (void)run_for(seconds / 4, layer);  // heats up, and the clock settles
+    Meter meter(counter);
+    const double s = run_for(seconds, layer), watts = meter.watts();
+    if (watts > 0)
+        std::printf("a layer in %s: %s_ms %.4f, %s_J %.4f, %s_W %.0f; the counter moved %zu times\n", name,
+                    name, 1e3 * s, name, watts * s, name, watts, meter.moves());
+    else
         std::printf("a layer in %s: the counter did not move\n", name);
-        return;
-    }
-    const double s = moved.back().s - moved[0].s, joules = moved.back().joules - moved[0].joules;
-    const double count = moved.back().layers - moved[0].layers;
-    std::printf("a layer in %s: %s_ms %.4f, %s_J %.4f, %s_W %.0f; the counter moved every %.0f ms\n", name,
-                name, 1e3 * s / count, name, joules / count, name, joules / s,
-                1e3 * s / static_cast<double>(moved.size() - 1));
 }
 
 int main(int argc, char** argv) {

@@ -4,6 +4,7 @@
 //   ch05_streams/exercises/4_seismometers/   an exercise: starter.cu and solution.cu, and wrong/*.patch
 //   ch07_roofline/ceilings/                a single program: ceilings.cu
 //   ch05_streams/python/                   the pair once more in Python: buggy.py and fixed.py
+//   ch05_streams/python/numba/             one more pair in Python
 //
 // docs/contributing.md lists the keys of case.toml.
 #pragma once
@@ -102,7 +103,7 @@ struct Question {
 struct Case {
     CaseKind kind = CaseKind::pair;
     std::string id;    ///< "ch05_streams", "ch05_streams/seismometers" or "ch07_roofline/ceilings"
-    std::string name;  ///< "seismometers"; the pair's is the chapter's: "ch05_streams"
+    std::string name;  ///< "seismometers", "python/numba"; the pair's is the chapter's: "ch05_streams"
     int number = 0;    ///< of an exercise
     int draw = 0;      ///< of an unknown exercise, from 1; its id is then "ch05_streams/frames:1"
     std::vector<std::string> formerly;  ///< earlier names of an exercise, which commands and progress know

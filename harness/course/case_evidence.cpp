@@ -92,9 +92,9 @@ std::string missing_for_programs(const Case& of) {
     constexpr std::array kWords{"no GPU", "one", "two", "three", "four", "five", "six", "seven", "eight"};
     if (const auto missing = missing_libraries(of.programs[0].flags); !missing.empty())
         return join(missing, " and ") + " is not here (docs/setup.md)";
-    if (const std::string& library = of.programs[0].library; !library.empty() && !python_with(library))
-        return fmt::format("python3 cannot import {} here (python/requirements.txt has its version)",
-                           library);
+    if (const auto missing = missing_in_python(of.programs[0].libraries); !missing.empty())
+        return fmt::format("python3 cannot import {} here (python/requirements.txt has {})",
+                           join(missing, " and "), missing.size() == 1 ? "its version" : "their versions");
     const int here = gpu_count();
     if (here == 0 || here >= of.gpus) return "";
     return fmt::format("it needs {} GPUs, and {} {} here", kWords.at(static_cast<std::size_t>(of.gpus)),

@@ -35,19 +35,22 @@ std::vector<std::string> read_sanitizers(TomlReader& toml, const std::string& ke
     return tools;
 }
 
-/// The library of Python that the programs import; "" if they are CUDA C++.
-std::string read_library(TomlReader& toml, CaseKind kind) {
-    if (kind == CaseKind::exercise && !toml.has("library")) return "";
-    const std::string name = toml.text("library");
-    if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
-        toml.fail(fmt::format("'{}' is no name that Python can import", name), "library");
-    return name;
+/// The libraries of Python that the programs import; none if they are CUDA C++.
+std::vector<std::string> read_libraries(TomlReader& toml, CaseKind kind) {
+    if (kind == CaseKind::exercise && !toml.has("library")) return {};
+    const std::vector<std::string> names = split(toml.text("library"), ' ');
+    for (const std::string& name : names)
+        if (name.empty() ||
+            name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") != std::string::npos)
+            toml.fail(fmt::format("'{}' is no name that Python can import", name), "library");
+    return names;
 }
 
 /// Do the programs record themselves? Else nsys does.
 bool read_profiler(TomlReader& toml, const Program& program) {
     if (!toml.has("profiler")) return false;
-    if (toml.text("profiler") != kTorchProfiler || program.library != "torch" || !program.further.empty())
+    if (toml.text("profiler") != kTorchProfiler || program.libraries != std::vector<std::string>{"torch"} ||
+        !program.further.empty())
         toml.fail(fmt::format("'profiler' may be '{}', where the library is torch, and there is no further "
                               "recording",
                               kTorchProfiler),
@@ -411,7 +414,7 @@ void check_starter_fails(TomlReader& toml, const Case& exercise) {
 
 CaseKind kind_of(const std::string& chapter, const fs::path& folder) {
     if (folder == chapter) return CaseKind::pair;
-    if (folder.filename() == "python") return CaseKind::python;
+    if (folder.filename() == "python" || folder.parent_path().filename() == "python") return CaseKind::python;
     return folder.parent_path().filename() == "exercises" ? CaseKind::exercise : CaseKind::single;
 }
 
@@ -591,6 +594,8 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.folder = folder;
     result.name = folder.filename().string();
     if (result.kind == CaseKind::exercise) std::tie(result.number, result.name) = number_and_name(folder);
+    // A chapter's further pairs in Python: "python/numba".
+    if (result.kind == CaseKind::python) result.name = folder.lexically_relative(chapter).generic_string();
     result.id = result.kind == CaseKind::pair ? chapter : chapter + "/" + result.name;
     if (result.kind != CaseKind::pair) result.title = toml.text("title");
     result.draft = toml.flag_or("draft", false);
@@ -602,7 +607,7 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     result.with = toml.text_or("with", "");
     Program facts = read_program_facts(toml);
     if (result.kind == CaseKind::python || result.kind == CaseKind::exercise)
-        facts.library = read_library(toml, result.kind);
+        facts.libraries = read_libraries(toml, result.kind);
     facts.profiles_itself = read_profiler(toml, facts);
     add_programs(result, facts, root);
     if (result.kind == CaseKind::exercise) read_exercise_facts(toml, result);

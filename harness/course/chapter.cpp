@@ -133,8 +133,9 @@ Chapter read_chapter(const fs::path& root, const std::string& folder) {
     chapter.pair.title = chapter.title;
     if (!chapter.headline.empty() && !chapter.pair.finding(chapter.headline))
         toml.fail(fmt::format("the pair has no finding '{}'", chapter.headline), "headline");
-    for (const fs::path& each : case_folders(root, folder))
-        chapter.singles.push_back(read_case(root, folder, each));
+    for (const fs::path& parent : {fs::path(folder), fs::path(folder) / "python"})
+        for (const fs::path& each : case_folders(root, parent))
+            chapter.singles.push_back(read_case(root, folder, each));
     chapter.exercises = read_exercises(root, folder);
     for (TomlReader& block : toml.tables("look"))
         add_question(chapter.look, read_question(block, chapter.pair, Question::look_first), block);

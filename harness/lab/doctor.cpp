@@ -5,11 +5,13 @@
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/terminal.h"
 #include "core/text.h"
 #include "doctor/examination.h"
 #include "lab/command.h"
+#include "tools/python.h"
 
 namespace lab {
 
@@ -65,6 +67,23 @@ nlohmann::ordered_json to_json(const Platform& platform, const std::vector<Check
     return all;
 }
 
+/// Which pairs in Python lack a library for live runs, and which.
+void print_python(const std::vector<Chapter>& chapters) {
+    std::set<std::string> missing;
+    std::vector<std::string> closed;
+    for (const Chapter& chapter : chapters)
+        for (const Case* of : chapter.cases()) {
+            const auto lacking = missing_in_python(of->programs[0].libraries);
+            missing.insert(lacking.begin(), lacking.end());
+            if (!lacking.empty()) closed.push_back(chapter.short_id + "/" + of->argument());
+        }
+    if (missing.empty()) return;
+    const std::string text =
+        fmt::format("python3 cannot import {}, which live runs of {} need: docs/setup.md#python",
+                    join({missing.begin(), missing.end()}, ", "), join(closed, ", "));
+    fmt::print("\n  {}\n", paragraph(text, 2));
+}
+
 /// Which chapters are open live, and the next command.
 void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Check>& checks, bool any_broken) {
     for (const Chapter& chapter : chapters) {
@@ -73,6 +92,7 @@ void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Chec
         const std::string lacking = fmt::format("{}; for live runs it lacks {}", here, join(missing, ", "));
         fmt::print("  {}  {}\n", chapter.short_id, missing.empty() ? "open live" : paragraph(lacking, 8));
     }
+    print_python(chapters);
     fmt::print("\nnext     {}./lab look {}\n",
                any_broken ? "do what the first 'to do' says, then ./lab doctor again\n         or " : "",
                chapters.front().short_id);

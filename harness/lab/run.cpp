@@ -177,11 +177,20 @@ void print_roofline(const Course& course, const RooflineEvidence& roofline, cons
     fmt::print("picture  {}\n", missing.empty() ? course.shown(picture) : paragraph("none: " + missing, 9));
 }
 
+/// Prints how to see the chapter's other pairs in Python, where one of them is shown.
+void print_other_pairs(const Course::Chosen& chosen) {
+    if (!chosen.part || chosen.part->kind != CaseKind::python) return;
+    for (const Case& other : chosen.chapter.singles)
+        if (other.kind == CaseKind::python && other.id != chosen.part->id)
+            fmt::print("further  ./lab run {}/{}  {}\n", chosen.chapter.short_id, other.name, other.title);
+}
+
 std::string next_step(const Course& course, const Course::Chosen& chosen) {
     const Chapter& chapter = chosen.chapter;
     if (chosen.part && chosen.part->kind == CaseKind::exercise)
         return next_step(progress_of(course), chapter, *chosen.part);
-    const fs::path folder = chosen.part ? chosen.part->folder : chapter.folder;
+    fs::path folder = chosen.part ? chosen.part->folder : chapter.folder;
+    if (chosen.part && chosen.part->kind == CaseKind::python) folder = chapter.folder / "python";
     const bool has_page = fs::exists(course.root() / folder / "README.md");
     return fmt::format("{}/README.md explains what you see", (has_page ? folder : chapter.folder).string());
 }
@@ -255,7 +264,9 @@ int run_starter(const Course& course, const Course::Chosen& chosen, Source sourc
 
 int run_case(const RunOptions& options) {
     if (options.python && options.name.find('/') != std::string::npos)
-        throw Error("--python is for a chapter's pair: ./lab run ch05 --python");
+        throw Error(
+            "--python is for a chapter's first pair: ./lab run ch05 --python, and a further one by "
+            "its name: ./lab run ch05/python/numba");
     const Course course = Course::find();
     const Course::Chosen chosen = choose_own(course, options.name + (options.python ? "/python" : ""));
     if (!options.html.empty() && !chosen.subject().needs().trace)
@@ -280,6 +291,7 @@ int run_case(const RunOptions& options) {
     } else {
         print(course, found, singles, options, roofline, no_roofline);
         if (says_page) fmt::print("page     {}  (a browser opens it)\n", printable(options.html));
+        print_other_pairs(chosen);
         fmt::print("next     {}\n", next_step(course, chosen));
     }
     return exit_code_of(worst);
@@ -326,12 +338,15 @@ void add_run(Session& session) {
         "is shown until your answer has passed.\n"
         "Example: ./lab run ch05/seismometers --recorded",
         [options] { return run_case(*options); });
-    command.argument("NAME", options->name, "a chapter (ch05) or an exercise (ch05/seismometers, or ch05/4)");
+    command.argument("NAME", options->name,
+                     "a chapter (ch05), an exercise (ch05/seismometers, or ch05/4), or one more pair in "
+                     "Python (ch05/python/numba)");
     command.flag("--live", options->live, "runs it here, or fails");
     command.flag("--recorded", options->recorded, "shows the recorded evidence, GPU or not");
     command.flag("--solution", options->solution,
                  "shows an exercise's solution and findings before your answer has passed");
-    command.flag("--python", options->python, "a chapter's pair in Python, with CuPy or PyTorch");
+    command.flag("--python", options->python,
+                 "a chapter's pair in Python, with CuPy or PyTorch; names further ones");
     command.flag("--all", options->all, "shows every finding, and what it must be");
     command.flag("--json", options->json, "prints the findings as JSON");
     command.option("--html", "OUT", options->html,

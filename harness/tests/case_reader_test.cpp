@@ -72,12 +72,22 @@ TEST_CASE("case: a folder python holds the pair in Python, and says which librar
     CHECK(pair.kind == CaseKind::python);
     REQUIRE(pair.programs.size() == 2);
     CHECK(pair.programs[1].file == "ch01_made/python/fixed.py");
-    CHECK(pair.programs[1].library == "cupy");
+    CHECK(pair.programs[1].libraries == std::vector<std::string>{"cupy"});
     CHECK_FALSE(chapter.pair.programs[1].is_python());
+    CHECK(chapter.single("python/numba") == nullptr);
     with_library("");
     CHECK(has(fault_of([&] { return made.read(); }), "'library'"));
     with_library("library = \"os; print\"\n");
     CHECK(has(fault_of([&] { return made.read(); }), "is no name that Python can import"));
+    with_library("library = \"cupy\"\n");
+    fs::copy(made.root() / "ch01_made/python", made.root() / "ch01_made/python/numba");
+    made.replace("ch01_made/python/numba/case.toml", "cupy", "numba cuda.core");
+    const Chapter with_further = made.read();
+    const Case& further = *with_further.single("python/numba");
+    CHECK(further.id == "ch01_made/python/numba");
+    CHECK(further.kind == CaseKind::python);
+    CHECK(further.programs[0].file == "ch01_made/python/numba/buggy.py");
+    CHECK(further.programs[0].libraries == std::vector<std::string>{"numba", "cuda.core"});
 }
 
 TEST_CASE("case: its findings, the program's own answer first and what is shown last") {

@@ -25,7 +25,7 @@ struct Program {
     std::filesystem::path file;  ///< what a person edits: a .cu, a .py, or the .patch of a wrong answer
     std::filesystem::path base;  ///< the .cu that the patch changes; empty without a patch
     std::filesystem::path evidence_folder;  ///< holds a folder for each kind of GPU, such as h200
-    std::string library;                    ///< of Python, that a .py imports: "cupy"; empty for CUDA C++
+    std::vector<std::string> libraries;     ///< of Python, that a .py imports: "cupy"; none for CUDA C++
     std::vector<std::string> flags;         ///< for nvcc, beside the course's own: nvcc.flags of its folder
     std::vector<std::string> arguments;     ///< for every recording; the lesson's sizes are the defaults
     std::vector<std::string> check_arguments;  ///< smaller sizes for compute-sanitizer, which slows kernels
@@ -43,7 +43,7 @@ struct Program {
     Recording recording;           ///< how this one is recorded
     std::vector<Recording> further;  ///< more recordings of the same binary
 
-    [[nodiscard]] bool is_python() const { return !library.empty(); }
+    [[nodiscard]] bool is_python() const { return !libraries.empty(); }
 
     /// Its file, with ":2" for a draw: one program is recorded once for each.
     [[nodiscard]] std::string id() const;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace lab {
 
@@ -17,5 +18,8 @@ struct PythonVersions {
 /// Asks Python, which imports the library to know: once for each, since that may take seconds. Nothing if
 /// there is no Python, or if it cannot import it. Several threads may ask.
 [[nodiscard]] std::optional<PythonVersions> python_with(const std::string& library);
+
+/// Those of the libraries that Python cannot import here.
+[[nodiscard]] std::vector<std::string> missing_in_python(const std::vector<std::string>& libraries);
 
 }  // namespace lab

@@ -323,8 +323,11 @@ Provenance provenance_of(const Workspace& workspace, const Program& program, con
         p.erase("compute_capability");  // it was of the first
     }
     if (program.is_python()) {  // its CUDA is the library's own
-        if (const auto versions = python_with(program.library))
-            p["python"] = versions->python, p["library"] = versions->library;
+        for (const std::string& library : program.libraries)
+            if (const auto versions = python_with(library)) {
+                p["python"] = versions->python;
+                p["library"] += (p["library"].empty() ? "" : ", ") + versions->library;
+            }
     } else if (nvcc()) {
         p["cuda"] = version_of(*nvcc());
     }

@@ -46,7 +46,7 @@ void apply_patch(const fs::path& patch, const fs::path& base, const fs::path& to
 }
 
 std::string flags_text(const Workspace& workspace, const Program& program) {
-    if (program.is_python()) return "python3 with " + program.library;
+    if (program.is_python()) return "python3 with " + join(program.libraries, " and ");
     return join(workspace.common_flags(), " ") + " " + join(program.flags, " ");
 }
 
