@@ -151,7 +151,8 @@ SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS devi
        CASE WHEN correlationId = 0 AND graphNodeId IS NOT NULL THEN launched_by(globalPid, start)
             ELSE correlationId END AS correlation,
        globalPid AS process, COALESCE(demangledName, shortName) AS full_name_id,
-       (SELECT value FROM StringIds s WHERE s.id = t.shortName) AS name,
+       (SELECT CASE INSTR(value, '[abi:') WHEN 0 THEN value ELSE SUBSTR(value, 1, INSTR(value, '[abi:') - 1) END
+        FROM StringIds s WHERE s.id = t.shortName) AS name,  -- Numba's names have the types of their arguments there
        (SELECT value FROM StringIds s WHERE s.id = t.demangledName) AS full_name,
        gridX AS grid_x, gridY AS grid_y, gridZ AS grid_z, blockX AS block_x, blockY AS block_y,
        blockZ AS block_z, registersPerThread AS registers, staticSharedMemory AS static_shared_bytes,

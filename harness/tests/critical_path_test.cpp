@@ -340,11 +340,11 @@ TEST_CASE("critical path: how well it foretold what faster kernels gained is as 
           doctest::test_suite("whole course")) {
     const std::string page = read_file(std::filesystem::path(LAB_SOURCE_FOLDER) / "docs/analyze.md");
     for (const Faster& faster : std::vector<Faster>{
-             {"chapter 5, on two GPUs", "ch05_streams/exercises/9_star_catalogue/evidence/h100-80gb-hbm3",
+             {"chapter 5, on two GPUs", "ch05_streams/exercises/9_star_catalogue/evidence/h200",
               "smaller_grid", "starter", "survey"},
              {"chapter 2", "ch02_nsys/exercises/7_class_sums/evidence/h200", "starter.draw1",
               "solution.draw1", "train"},
-             {"chapter 1", "ch01_tools/exercises/3_scaling_analysis/evidence/h200", "starter", "solution",
+             {"chapter 1", "ch01_tools/exercises/3_scaling_analysis/evidence/h100-80gb-hbm3", "starter", "solution",
               "ship grid"},
              {"sleeping_tensor_cores", "ch02_nsys/exercises/2_sleeping_tensor_cores/evidence/h200", "starter",
               "solution", "step"},
@@ -360,7 +360,7 @@ TEST_CASE("critical path: how well it foretold what faster kernels gained is as 
               "decode"},
              {"chapter 7, another", "ch07_roofline/exercises/7_spectra/evidence/h100-80gb-hbm3",
               "starter.draw3", "solution.draw3", "night"},
-             {"chapter 3, a fourth", "ch03_ncu/exercises/5_product/evidence/h200", "starter", "solution",
+             {"chapter 3, a fourth", "ch03_ncu/exercises/5_product/evidence/h100-80gb-hbm3", "starter", "solution",
               "multiply"},
              {"one_thread_sum", "ch02_nsys/exercises/1_one_thread_sum/evidence/h200", "starter", "solution",
               "sum"},
