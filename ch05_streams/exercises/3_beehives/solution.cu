@@ -106,8 +106,8 @@ class Apiary {
         unsigned* const hum = &hums_[number];
         if (recording.air != air_) {
             measure_air<<<1, 1, 0, weather_.get()>>>(recording.air, &factors_[recording.air]);
-            air_ = recording.air;
             CUDA_CHECK(cudaGetLastError());
+            air_ = recording.air;
             CUDA_CHECK(cudaEventRecord(measured_.get(), weather_.get()));
         }
         if (length != row.length) row.samples = device_array<unsigned>(row.length = length);
