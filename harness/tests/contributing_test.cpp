@@ -24,7 +24,8 @@ std::string case_of_the_page() {
 struct WithExercise : CourseCopy {
     WithExercise() {
         fs::remove_all(root() / "ch05_streams/exercises");
-        for (const char* page : {"README.md", "after.md", "slides.md"})  // they quote them, and the quiz asks about them
+        for (const char* page :
+             {"README.md", "after.md", "slides.md"})  // they quote them, and the quiz asks about them
             fs::remove(root() / "ch05_streams" / page);
         const std::string chapter = read_file(root() / "ch05_streams/chapter.toml");
         write_file(root() / "ch05_streams/chapter.toml", chapter.substr(0, chapter.find("[[quiz]]")));

@@ -485,6 +485,7 @@ sections() {
     done >>"$exercise/README.md"
     : >README.md
     : >ch05_streams/slides.md
+    : >ch05_streams/after.md
     expect 0 docs
     for name in 'Stall Wait          inst            42' 'OPT   Est. Speedup: 42%' '   7  c[i] = a[i];'; do
         check "a page shows $name" grep -qF "$name" "$exercise/README.md"
