@@ -107,13 +107,13 @@ void add_help_and_test(Session& session) {
     const auto name = std::make_shared<std::string>();
     const auto words = std::make_shared<std::vector<std::string>>();
     Subcommand help(session, "help", "what a command does, and its options", "Example: ./lab help check",
-                    [] { return kFine; });
+                    [name] { return kFine; });
     help.argument("COMMAND", *name, "the command; without it, all of them are listed", false);
     Subcommand test(
         session, "test", "build everything and run every test that can run here",
         "No GPU is needed: findings are checked on recorded evidence. What was skipped is named at the end, "
         "with the reason.\nExample: ./lab test -L ch05 -N",
-        []() -> int {
+        [words]() -> int {  // which CLI11 fills
             throw Error("this is the program behind ./lab; the tests are run by ./lab test itself");
         });
     test.rest("OPTION", *words,

@@ -251,7 +251,8 @@ void print_launch(const ProfiledLaunch& launch, const DetailsOptions& options) {
     if (const std::optional<int64_t> line = number_of("--line", options.line))
         fmt::print("{}", instructions_text(launch, *line, columns));
     else if (options.source())
-        fmt::print("{}", hot_lines_text(launch, kHotLines, columns));
+        fmt::print("{}{}", hot_lines_text(launch, kHotLines, columns),
+                   launch.lines.size() > kHotLines ? "(--json has them all)\n" : "");
     else if (!options.section.empty())
         fmt::print("{}", section_text(launch, options.section, true, columns));
     else
