@@ -80,10 +80,13 @@ std::vector<FirstStep> steps_of(const ReportFile& report, const Analysis& a, con
 /// What to do first; of a program that the learner is asked about, only that this is told afterwards.
 void print_first_steps(const ReportFile& report, const std::string& file,
                        const std::vector<FirstStep>& steps) {
-    std::string program = report.evidence ? value_of(report.evidence->provenance(), "program") : "";
-    if (report.kineto) program = file;
-    if (const std::string ask = program.empty() ? "" : asked_first(Course::find(), program);
-        !ask.empty() && !steps.empty()) {
+    // Evidence names its program, unless its exercise was renamed since; then it lies in the exercise's
+    // folder.
+    std::string ask;
+    if (report.evidence)
+        ask = asked_first(Course::find(), value_of(report.evidence->provenance(), "program"));
+    if (ask.empty() && (report.evidence || report.kineto)) ask = asked_first(Course::find(), file);
+    if (!ask.empty() && !steps.empty()) {
         fmt::print("{}\n\n",
                    paragraph(fmt::format(
                        "What to look at first is said here once you have found out yourself: {}", ask)));

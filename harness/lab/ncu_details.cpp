@@ -112,7 +112,10 @@ std::string instructions_text(const ProfiledLaunch& launch, int64_t line, int co
     std::vector<SourceRow> rows;
     for (const SourceRow& row : launch.instructions)
         if (row.line == line) rows.push_back(row);
-    if (rows.empty()) throw Error(fmt::format("launch {} executes nothing of line {}", launch.launch, line));
+    if (rows.empty())
+        throw Error(
+            fmt::format("launch {} executes nothing of line {}; --kernel or --launch chooses another one",
+                        launch.launch, line));
     return rows_text(fmt::format("SASS of line {} of {}", line, rows[0].file), rows, true, columns);
 }
 
