@@ -1,6 +1,6 @@
 // Develops a film of many scenes. Every frame of a scene is bent by the table of its lens, gets some
-// grain and perhaps a title, and its shades are counted in another stream. A scene is captured once, and each
-// of its frames is one launch of that graph.
+// grain and perhaps a title, and its shades are counted in other streams. A scene is captured once, and each
+// of its frames is one launch of that graph. What the camera's log names is made ready before.
 //
 // Symptom: all pictures and counts are right, and in some scenes a frame takes longer than in others.
 //
@@ -19,8 +19,9 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kShades = 256, kThreads = 256, kTable = 1024, kLenses = 40, kLetters = 64;
-constexpr int kRoom = 18'000;  // pixels per frame, at first
+constexpr int kShades = 256, kThreads = 256, kTable = 1024, kLenses = 40, kFonts = 12, kLetters = 64;
+constexpr int kLines = 128;  // of a frame, at most, whose shades are counted in one go
+constexpr int kBeside = 2;   // streams for that
 
 __host__ __device__ int place_of(int i, int shift, int pixels) {
     return (i + shift) % pixels;
@@ -39,8 +40,9 @@ __global__ void add_grain(const int* bent, int* picture, int pixels) {
     if (i < pixels) picture[i] = grainy(bent[i], i);
 }
 
-__global__ void set_title(const int* letters, int* picture) {
-    picture[threadIdx.x] = letters[threadIdx.x];
+/// A font has a shade for each letter.
+__global__ void set_title(const int* letters, const int* font, int* picture) {
+    picture[threadIdx.x] = font[letters[threadIdx.x]];
 }
 
 /// Each block counts in its own shared memory, then adds its counts to those of all.
@@ -56,24 +58,43 @@ __global__ void count_shades(const int* bent, unsigned* counts, int pixels) {
 }
 
 struct Scene {
-    int pixels, lens;
+    int width, height, lens, font;
     bool titled;
     std::array<int, kLetters> letters;
+
+    [[nodiscard]] int pixels() const { return width * height; }
 };
 
-/// The scenes, and the lenses that the camera's log names.
+/// What the camera's log says of a film: the largest frame, and the lenses and fonts.
+struct Log {
+    int pixels;
+    std::vector<int> lenses, fonts;
+};
+
 struct Film {
+    Log log;
     std::vector<Scene> scenes;
-    std::vector<int> logged;
 };
 
 Film draw_film(std::mt19937& random, int scenes) {
+    const auto names = [&random](int kinds) {
+        std::vector<int> named(static_cast<size_t>(kinds) << random() % 5);
+        for (int& name : named) name = static_cast<int>(random() % kinds);
+        return named;
+    };
     Film film;
-    for (int i = 0; i < 2 * kLenses; ++i) film.logged.push_back(static_cast<int>(random() % kLenses));
+    film.log.pixels = 8'000 + static_cast<int>(random() % 16'000);
+    film.log.lenses = names(kLenses);
+    film.log.fonts = names(kFonts);
+    const int width = 64 + random() % 64, height = 64 + random() % 64;  // at least
     for (int i = 0; i < scenes; ++i) {
-        const int width = 48 + random() % 96, height = 64 + random() % 96;
-        Scene scene{width * height, static_cast<int>(random() % kLenses), random() % 3 == 0, {}};
-        for (int& letter : scene.letters) letter = random() % kShades;
+        Scene scene{};
+        scene.width = width + static_cast<int>(random() % 32);
+        scene.height = height + static_cast<int>(random() % 32);
+        scene.lens = static_cast<int>(random() % kLenses);
+        scene.titled = random() % 2 == 0;
+        scene.font = static_cast<int>(random() % kFonts);
+        for (int& letter : scene.letters) letter = static_cast<int>(random() % kShades);
         film.scenes.push_back(scene);
     }
     return film;
@@ -88,44 +109,63 @@ Film draw_film(std::mt19937& random, int scenes) {
 /// What frames are developed in.
 class Studio {
   public:
-    explicit Studio(const int* tables) : host_tables_(tables) {
+    /// There is room for a frame of so many pixels.
+    Studio(int pixels, const int* tables, const int* fonts)
+        : room_(pixels), host_tables_(tables), host_fonts_(fonts) {
         CUDA_CHECK(cudaMemset(counts_.get(), 0, kShades * sizeof(unsigned)));
     }
 
     /// Brings the table of a lens to the GPU.
     cudaError_t load(int lens) {
-        if (there_[lens]) return cudaSuccess;
+        if (lens_there_[lens]) return cudaSuccess;
         TRY(cudaMemcpyAsync(&tables_[lens * kTable], &host_tables_[lens * kTable], kTable * sizeof(int),
                             cudaMemcpyHostToDevice, loads_.get()));
         TRY(cudaEventRecord(loaded_.get(), loads_.get()));
         TRY(cudaStreamWaitEvent(stream_.get(), loaded_.get()));
-        there_[lens] = true;
+        lens_there_[lens] = true;
         return cudaSuccess;
     }
 
-    /// Queues a frame; the shades are counted in the other stream, as soon as the frame is bent.
+    /// Brings a font to the GPU. The next one goes through the same pinned memory.
+    cudaError_t bring(int font) {
+        if (font_there_[font]) return cudaSuccess;
+        std::copy_n(&host_fonts_[font * kShades], kShades, pinned_font_.get());
+        TRY(cudaMemcpyAsync(&fonts_[font * kShades], pinned_font_.get(), kShades * sizeof(int),
+                            cudaMemcpyHostToDevice, loads_.get()));
+        TRY(cudaStreamSynchronize(loads_.get()));
+        font_there_[font] = true;
+        return cudaSuccess;
+    }
+
+    /// Queues a frame; the shades are counted in the other streams, as soon as the frame is bent.
     cudaError_t queue(const Scene& scene) {
-        const int pixels = scene.pixels, blocks = (pixels + kThreads - 1) / kThreads;
+        const int pixels = scene.pixels(), blocks = blocks_of(pixels);
         int* picture = nullptr;
         TRY(room_for(pixels, &picture));
         int* const bent = picture + pixels;
         TRY(load(scene.lens));
         bend<<<blocks, kThreads, 0, stream_.get()>>>(picture, &tables_[scene.lens * kTable], bent, pixels);
         TRY(cudaGetLastError());
-        TRY(cudaEventRecord(event_.get(), stream_.get()));
-        TRY(cudaStreamWaitEvent(beside_.get(), event_.get()));
-        count_shades<<<blocks, kThreads, 0, beside_.get()>>>(bent, counts_.get(), pixels);
-        TRY(cudaGetLastError());
+        TRY(cudaEventRecord(bent_.get(), stream_.get()));
+        for (int line = 0; line < scene.height; line += kLines) {
+            const int first = line * scene.width, count = std::min(kLines * scene.width, pixels - first);
+            const cudaStream_t beside = beside_[line / kLines % kBeside].get();
+            TRY(cudaStreamWaitEvent(beside, bent_.get()));
+            count_shades<<<blocks_of(count), kThreads, 0, beside>>>(bent + first, counts_.get(), count);
+            TRY(cudaGetLastError());
+            TRY(cudaEventRecord(counted_.get(), beside));
+        }
         add_grain<<<blocks, kThreads, 0, stream_.get()>>>(bent, picture, pixels);
         TRY(cudaGetLastError());
-        TRY(cudaEventRecord(event_.get(), beside_.get()));
         if (scene.titled) {
+            TRY(bring(scene.font));
             TRY(cudaMemcpyAsync(letters_.get(), scene.letters.data(), sizeof(scene.letters),
                                 cudaMemcpyHostToDevice, stream_.get()));
-            set_title<<<1, kLetters, 0, stream_.get()>>>(letters_.get(), picture);
+            set_title<<<1, kLetters, 0, stream_.get()>>>(letters_.get(), &fonts_[scene.font * kShades],
+                                                         picture);
             TRY(cudaGetLastError());
         }
-        return cudaStreamWaitEvent(stream_.get(), event_.get());
+        return cudaStreamWaitEvent(stream_.get(), counted_.get());
     }
 
     /// A frame of the scene as a graph; none if it can't be captured, for then its frames are queued.
@@ -141,9 +181,9 @@ class Studio {
 
     /// Develops so many frames of a picture, one after the other. Returns us per frame.
     double develop(const Scene& scene, const GraphExec& graph, std::vector<int>& picture, int frames) {
-        const size_t bytes = scene.pixels * sizeof(int);
+        const size_t bytes = scene.pixels() * sizeof(int);
         int* place = nullptr;
-        CUDA_CHECK(room_for(scene.pixels, &place));
+        CUDA_CHECK(room_for(scene.pixels(), &place));
         CUDA_CHECK(cudaMemcpy(place, picture.data(), bytes, cudaMemcpyHostToDevice));
         CUDA_CHECK(cudaDeviceSynchronize());
         const auto start = std::chrono::steady_clock::now();
@@ -172,9 +212,11 @@ class Studio {
     }
 
   private:
+    static int blocks_of(int pixels) { return (pixels + kThreads - 1) / kThreads; }
+
     /// Where a frame of so many pixels lies, and behind it the bent one. Most find room in the first place.
     cudaError_t room_for(int pixels, int** picture) {
-        const int room = std::max(pixels, kRoom);
+        const int room = std::max(pixels, room_);
         std::unique_ptr<int[], DeviceFree>& place = rooms_[room];
         void* made = nullptr;
         if (!place) TRY(cudaMalloc(&made, 2 * room * sizeof(int)));
@@ -183,26 +225,32 @@ class Studio {
         return cudaSuccess;
     }
 
-    const int* host_tables_;
+    int room_;
+    const int *host_tables_, *host_fonts_;
     std::map<int, std::unique_ptr<int[], DeviceFree>> rooms_;
     std::unique_ptr<int[], DeviceFree> tables_ = device_array<int>(kLenses * kTable),
+                                       fonts_ = device_array<int>(kFonts * kShades),
                                        letters_ = device_array<int>(kLetters);
+    std::unique_ptr<int[], PinnedFree> pinned_font_ = pinned_array<int>(kShades);
     std::unique_ptr<unsigned[], DeviceFree> counts_ = device_array<unsigned>(kShades);
-    std::array<bool, kLenses> there_{};
-    Stream stream_ = make_stream(cudaStreamNonBlocking), beside_ = make_stream(cudaStreamNonBlocking),
-           loads_ = make_stream(cudaStreamNonBlocking);
-    Event event_ = make_event(cudaEventDisableTiming), loaded_ = make_event(cudaEventDisableTiming);
+    std::array<bool, kLenses> lens_there_{};
+    std::array<bool, kFonts> font_there_{};
+    Stream stream_ = make_stream(cudaStreamNonBlocking), loads_ = make_stream(cudaStreamNonBlocking);
+    Stream beside_[kBeside] = {make_stream(cudaStreamNonBlocking), make_stream(cudaStreamNonBlocking)};
+    Event bent_ = make_event(cudaEventDisableTiming), counted_ = make_event(cudaEventDisableTiming),
+          loaded_ = make_event(cudaEventDisableTiming);
 };
 
 /// Develops so many frames of a picture on the host, and counts their shades.
-void develop_on_host(const Scene& scene, const int* table, std::vector<int>& picture,
+void develop_on_host(const Scene& scene, const int* table, const int* font, std::vector<int>& picture,
                      std::vector<unsigned>& counts, int frames) {
+    const int pixels = scene.pixels();
     std::vector<int> bent(picture.size());
     for (int frame = 0; frame < frames; ++frame) {
-        for (int i = 0; i < scene.pixels; ++i)
-            ++counts[bent[i] = picture[place_of(i, table[i % kTable], scene.pixels)]];
-        for (int i = 0; i < scene.pixels; ++i) picture[i] = grainy(bent[i], i);
-        if (scene.titled) std::copy(scene.letters.begin(), scene.letters.end(), picture.begin());
+        for (int i = 0; i < pixels; ++i) ++counts[bent[i] = picture[place_of(i, table[i % kTable], pixels)]];
+        for (int i = 0; i < pixels; ++i) picture[i] = grainy(bent[i], i);
+        if (scene.titled)
+            for (int i = 0; i < kLetters; ++i) picture[i] = font[scene.letters[i]];
     }
 }
 
@@ -210,20 +258,24 @@ int main(int argc, char** argv) {
     Options options(argc, argv, "Develops the scenes of a film, and counts the shades in them.");
     const int scenes = static_cast<int>(options.integer("--scenes", 24, 1, 1000, "scenes"));
     const int frames = static_cast<int>(options.integer("--frames", 4, 1, 1000, "frames of a scene"));
+    const auto seed = static_cast<unsigned>(options.integer("--seed", 28758, 0, 1'000'000, "of the film"));
     options.done();
     require_gpu(16 << 20);
 
-    std::mt19937 random(65);
+    std::mt19937 random(seed);
     const Film film = draw_film(random, scenes);
     const auto tables = pinned_array<int>(kLenses * kTable);
     for (int i = 0; i < kLenses * kTable; ++i) tables[i] = static_cast<int>(random() % 4096);
-    Studio studio(tables.get());
-    for (const int lens : film.logged) CUDA_CHECK(studio.load(lens));
+    std::vector<int> fonts(kFonts * kShades);
+    for (int& shade : fonts) shade = static_cast<int>(random() % kShades);
+    Studio studio(film.log.pixels, tables.get(), fonts.data());
+    for (const int lens : film.log.lenses) CUDA_CHECK(studio.load(lens));
+    for (const int font : film.log.fonts) CUDA_CHECK(studio.bring(font));
     {
         nvtx3::scoped_range range{"warm-up"};
         Scene first = film.scenes[0];
-        first.lens = film.logged[0], first.titled = true;
-        std::vector<int> picture(first.pixels);
+        first.lens = film.log.lenses[0], first.font = film.log.fonts[0], first.titled = true;
+        std::vector<int> picture(first.pixels());
         studio.develop(first, nullptr, picture, 1);
         (void)studio.take_counts();
     }
@@ -241,13 +293,14 @@ int main(int argc, char** argv) {
         nvtx3::scoped_range range{"film"};
         for (int i = 0; i < scenes; ++i) {
             const Scene& scene = film.scenes[i];
-            std::vector<int> picture(scene.pixels);
+            std::vector<int> picture(scene.pixels());
             for (int& shade : picture) shade = static_cast<int>(random() % kShades);
             std::vector<int> expected = picture;
             frame_us.push_back(studio.develop(scene, graphs[i], picture, frames));
-            develop_on_host(scene, &tables[scene.lens * kTable], expected, counts, frames);
-            for (int k = 0; k < scene.pixels; ++k) wrong += picture[k] != expected[k];
-            pixels += scene.pixels;
+            develop_on_host(scene, &tables[scene.lens * kTable], &fonts[scene.font * kShades], expected,
+                            counts, frames);
+            for (int k = 0; k < scene.pixels(); ++k) wrong += picture[k] != expected[k];
+            pixels += scene.pixels();
         }
     }
     const std::vector<unsigned> found_counts = studio.take_counts();
