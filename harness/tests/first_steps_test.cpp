@@ -80,7 +80,6 @@ TEST_CASE("first steps: the faulty program of a case is told its fault, and the 
              {"ch02_nsys/exercises/1_one_thread_sum", "starter", "solution", "sum", "kernel"},
              {"ch02_nsys/exercises/3_learning_layer", "starter", "solution", "train", "idle"},
              {"ch02_nsys/exercises/4_revalued_curves", "starter", "solution", "rounds", "gpu_gaps"},
-             {"ch02_nsys/exercises/5_steady_state", "starter", "solution", "steady", "idle"},
              {"ch05_streams/exercises/2_pageable_async", "starter", "solution", "cool", "pageable"},
              {"ch06_graphs/exercises/2_recapture", "starter", "solution", "with graphs", "waits"},
              {"ch06_graphs/exercises/3_film", "starter", "solution", "", "failed_calls"},
