@@ -1,5 +1,5 @@
 // Every night a server works out forecasts for six lakes, one after the other. Meanwhile ferries ask what to
-// expect on their route, one while each lake is worked on. Ferries have a stream of their own.
+// expect on their route, one while each lake is worked on. Ferries have streams of their own.
 //
 // Symptom: all numbers are right. Some ferries have their answer soon, others wait for milliseconds.
 //
@@ -19,7 +19,7 @@
 #include "common/options.hpp"
 
 constexpr int kLakes = 6, kThreads = 256;
-constexpr int kRoute = 1000, kRouteSteps = 512, kWindSteps = 20'000;
+constexpr int kRouteSteps = 512, kWindSteps = 20'000;
 
 /// A flag in pinned host memory that the GPU sets and the host reads meanwhile.
 using Flag = cuda::atomic_ref<int, cuda::thread_scope_system>;
@@ -31,6 +31,28 @@ struct Lake {
     unsigned factor;
     [[nodiscard]] unsigned blocks() const { return static_cast<unsigned>((cells + kThreads - 1) / kThreads); }
 };
+
+/// It asks for each point of its route, under the wind of the lake that it goes to.
+struct Ferry {
+    int to;
+    bool passengers;  // otherwise it carries freight alone
+    std::vector<unsigned> route;
+};
+
+/// What a night is like.
+struct Night {
+    int depths;   // that lakes have, each twice as deep as the one before
+    int abroad;   // ferries until one goes to another lake, on average
+    int freight;  // ferries until one has no passengers, on average
+    int longer;   // ferries until one has a route twice as long, on average
+    int points;   // of a usual route
+};
+
+Night night_of(std::mt19937& random) {
+    const auto average = [&random] { return 4 << random() % 5; };
+    const int depths = 3 + static_cast<int>(random() % 4), points = 1000 << random() % 15;
+    return {depths, average(), average(), average(), points};
+}
 
 __host__ __device__ unsigned mixed(unsigned x, unsigned factor, int steps) {
     for (int step = 0; step < steps; ++step) x = factor * x + 1;
@@ -63,9 +85,9 @@ __global__ void forecast(unsigned* cells, size_t count, unsigned factor, int ste
 }
 
 /// What a ferry asks for: its route under the wind of now.
-__global__ void answer(unsigned* route, const unsigned* wind) {
+__global__ void answer(unsigned* route, int points, const unsigned* wind) {
     const int i = blockIdx.x * kThreads + threadIdx.x;
-    if (i < kRoute) route[i] = mixed(route[i], *wind, kRouteSteps);
+    if (i < points) route[i] = mixed(route[i], *wind, kRouteSteps);
 }
 
 /// Does the stream still have work? Asking also makes Windows' WDDM driver, WSL2's too, send off launches
@@ -77,12 +99,44 @@ bool is_busy(cudaStream_t stream) {
     return status == cudaErrorNotReady;
 }
 
+/// Answers ferries, one at a time. Those with passengers come before freight.
+class Desk {
+  public:
+    /// There is room for a route of `points`.
+    Desk(int points, int low, int high)
+        : freight_(make_stream(cudaStreamNonBlocking, low)),
+          passengers_(make_stream(cudaStreamNonBlocking, high)),
+          route_(device_array<unsigned>(points)),
+          room_(points) {}
+
+    /// Puts the answer where the route is. The wind is known after `known`.
+    void answer_to(Ferry& ferry, const unsigned* wind, cudaEvent_t known) {
+        const int points = static_cast<int>(ferry.route.size());
+        const size_t bytes = ferry.route.size() * sizeof(unsigned);
+        const cudaStream_t stream = (ferry.passengers ? passengers_ : freight_).get();
+        if (points > room_) route_ = device_array<unsigned>(room_ = points);
+        CUDA_CHECK(cudaMemcpyAsync(route_.get(), ferry.route.data(), bytes, cudaMemcpyHostToDevice, stream));
+        CUDA_CHECK(cudaStreamWaitEvent(stream, known));
+        answer<<<(points + kThreads - 1) / kThreads, kThreads, 0, stream>>>(route_.get(), points, wind);
+        CUDA_CHECK(cudaGetLastError());
+        (void)is_busy(stream);
+        CUDA_CHECK(cudaMemcpyAsync(ferry.route.data(), route_.get(), bytes, cudaMemcpyDeviceToHost, stream));
+        CUDA_CHECK(cudaStreamSynchronize(stream));
+    }
+
+  private:
+    Stream freight_, passengers_;
+    std::unique_ptr<unsigned[], DeviceFree> route_;
+    int room_;
+};
+
 int main(int argc, char** argv) {
     Options options(argc, argv, "Answers ferries while forecasts for six lakes have the GPU.");
     const int waves =
         static_cast<int>(options.integer("--waves", 32, 1, 64, "times a wide lake fills the GPU"));
     const int steps =
         static_cast<int>(options.integer("--steps", 10'000, 1, 30'000, "steps of a shallow lake"));
+    const auto seed = static_cast<unsigned>(options.integer("--seed", 437208, 0, 1'000'000, "of the night"));
     options.done();
     require_gpu(0);
     int sms = 0, blocks_per_sm = 0, low = 0, high = 0;
@@ -91,26 +145,33 @@ int main(int argc, char** argv) {
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&low, &high));
 
     // Lakes hold about as much water each: a deeper one is narrower.
-    std::mt19937 random(8);
+    std::mt19937 random(seed);
+    const Night night = night_of(random);
     std::vector<Lake> lakes(kLakes);
-    int depth[kLakes] = {0, 1, 2, 3, 4, 5};
-    for (int i = kLakes - 1; i > 0; --i) std::swap(depth[i], depth[random() % (i + 1)]);
+    std::vector<Ferry> ferries(kLakes);
     size_t total = 0;
     for (int i = 0; i < kLakes; ++i) {
-        const size_t cells = size_t{1} * std::max(1, waves >> depth[i]) * sms * blocks_per_sm * kThreads - 1;
-        lakes[i] = {total, cells, steps << depth[i], static_cast<unsigned>(random()) / 8 * 8 + 5};
+        const int depth = static_cast<int>(random() % night.depths);
+        const size_t cells = size_t{1} * std::max(1, waves >> depth) * sms * blocks_per_sm * kThreads - 1;
+        lakes[i] = {total, cells, steps << depth, static_cast<unsigned>(random()) / 8 * 8 + 5};
         total += cells;
+        const bool abroad = random() % night.abroad == 0;
+        ferries[i].to = abroad ? static_cast<int>(i + 1 + random() % (kLakes - 1)) % kLakes : i;
+        ferries[i].passengers = random() % night.freight != 0;
+        ferries[i].route.resize((random() % night.longer == 0 ? 2 : 1) * size_t(night.points));
     }
-    require_gpu(total * sizeof(unsigned));
-    std::vector<unsigned> expected(total), found(total), route(kRoute), routes[kLakes];
+    require_gpu((total + 4 * size_t(night.points)) * sizeof(unsigned));
+    std::vector<unsigned> expected(total), found(total);
     for (unsigned& cell : expected) cell = static_cast<unsigned>(random());
-    const auto cells = device_array<unsigned>(total), device_route = device_array<unsigned>(kRoute),
-               winds = device_array<unsigned>(kLakes);
+    for (Ferry& ferry : ferries)
+        for (unsigned& point : ferry.route) point = static_cast<unsigned>(random());
+    std::vector<Ferry> expected_answers = ferries;
+    const auto cells = device_array<unsigned>(total), winds = device_array<unsigned>(kLakes);
     CUDA_CHECK(cudaMemcpy(cells.get(), expected.data(), total * sizeof(unsigned), cudaMemcpyHostToDevice));
     const auto begun = pinned_array<int>(kLakes);
 
-    const Stream nightly = make_stream(cudaStreamNonBlocking, low),
-                 ferries = make_stream(cudaStreamNonBlocking, high);
+    const Stream nightly = make_stream(cudaStreamNonBlocking, low);
+    Desk desk(night.points, low, high);
     std::vector<Event> wind_known(kLakes);
     for (Event& event : wind_known) event = make_event(cudaEventDisableTiming);
     {
@@ -120,11 +181,10 @@ int main(int argc, char** argv) {
         forecast<<<1, kThreads, 0, nightly.get()>>>(cells.get(), 0, 0, 0, begun.get());
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
-        CUDA_CHECK(cudaMemset(device_route.get(), 0, kRoute * sizeof(unsigned)));
-        CUDA_CHECK(cudaDeviceSynchronize());
-        answer<<<1, kThreads, 0, ferries.get()>>>(device_route.get(), winds.get());
-        CUDA_CHECK(cudaGetLastError());
-        CUDA_CHECK(cudaDeviceSynchronize());
+        for (const bool passengers : {false, true}) {
+            Ferry ferry{0, passengers, std::vector<unsigned>(night.points)};
+            desk.answer_to(ferry, winds.get(), wind_known[0].get());
+        }
     }
     std::fill_n(begun.get(), kLakes, 0);
 
@@ -144,37 +204,29 @@ int main(int argc, char** argv) {
             // The next ferry asks when the next lake has begun.
             while (Flag(begun[i]).load(cuda::memory_order_relaxed) == 0 && is_busy(nightly.get()))
                 std::this_thread::sleep_for(std::chrono::microseconds(50));
-            std::copy_n(&expected[lakes[i].first], kRoute, route.begin());
-            CUDA_CHECK(cudaMemcpyAsync(device_route.get(), route.data(), kRoute * sizeof(unsigned),
-                                       cudaMemcpyHostToDevice, ferries.get()));
-            CUDA_CHECK(cudaStreamWaitEvent(ferries.get(), wind_known[i].get()));
-            answer<<<(kRoute + kThreads - 1) / kThreads, kThreads, 0, ferries.get()>>>(device_route.get(),
-                                                                                       &winds[i]);
-            CUDA_CHECK(cudaGetLastError());
-            (void)is_busy(ferries.get());
-            CUDA_CHECK(cudaMemcpyAsync(route.data(), device_route.get(), kRoute * sizeof(unsigned),
-                                       cudaMemcpyDeviceToHost, ferries.get()));
-            CUDA_CHECK(cudaStreamSynchronize(ferries.get()));
-            routes[i] = route;
+            nvtx3::scoped_range request{"request"};
+            const int to = ferries[i].to;
+            desk.answer_to(ferries[i], &winds[to], wind_known[to].get());
         }
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
 
     CUDA_CHECK(cudaMemcpy(found.data(), cells.get(), total * sizeof(unsigned), cudaMemcpyDeviceToHost));
-    size_t wrong = 0;
+    size_t wrong = 0, asked = 0;
     for (int i = 0; i < kLakes; ++i) {
         const Lake& lake = lakes[i];
-        std::copy_n(&expected[lake.first], kRoute, route.begin());
-        mix_all(route.data(), kRoute, wind_over(i), kRouteSteps);
-        for (int at = 0; at < kRoute; ++at) wrong += routes[i][at] != route[at];
         mix_all(&expected[lake.first], lake.cells, lake.factor, lake.steps);
+        std::vector<unsigned>& route = expected_answers[i].route;
+        mix_all(route.data(), route.size(), wind_over(expected_answers[i].to), kRouteSteps);
+        for (size_t at = 0; at < route.size(); ++at) wrong += ferries[i].route[at] != route[at];
+        asked += route.size();
     }
     for (size_t i = 0; i < total; ++i)
         if (found[i] != expected[i] && ++wrong == 1)
             std::printf("cell %zu: expected %u, found %u\n", i, expected[i], found[i]);
     std::printf("%d lakes of %zu cells in all, %d ferries: %.2f ms\n", kLakes, total, kLakes,
                 elapsed.count());
-    std::printf("wrong numbers: expected 0, found %zu of %zu\n", wrong, total + size_t{kLakes} * kRoute);
+    std::printf("wrong numbers: expected 0, found %zu of %zu\n", wrong, total + asked);
     return wrong == 0 ? 0 : 1;
 }
