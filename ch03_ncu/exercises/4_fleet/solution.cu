@@ -1,16 +1,15 @@
-// Does the accounts of a fleet of lorries in the evening. Convoys of 32 drive along roads that are given as a
-// table: from each place one road leads on, an hour long, and each place takes a toll. What the tolls of the
-// coming drive cost today is computed for every lorry; a toll counts for a little less with every hour that
-// it lies ahead. Some lorries also keep a log of each hour's fuel, and three numbers are made of each log.
+// Does the accounts of a fleet of lorries in the evening. From each place one road leads on, an hour long. A
+// road can have a toll, by its class, and a filling station. For each lorry's drive of the coming week, the
+// accounts say what its tolls cost and how much the fuel prices vary on the way. A depot has the tariff of
+// its region, and a block computes the lorries of a depot.
 //
-// Right: each toll of the drive is added when it is met, with the weight that it has by then, and no thread
-// keeps a list of them.
+// Right: a price is taken off the first one of its lorry as soon as it's loaded, which leaves few digits to
+// lose, and no thread keeps a list of prices.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
-// look:    ncu --launch-skip 4 --launch-count 4 --set full --import-source yes -f -o solution ./solution
+// look:    ncu --launch-skip 1 --launch-count 1 --set full --import-source yes -f -o solution ./solution
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <numeric>
 #include <random>
@@ -20,176 +19,176 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kConvoy = 32;  // lorries that drive together: neighbors in the table, lanes of one warp
-constexpr int kWeek = 168, kDay = 24;  // hours
-constexpr int kLevels = 16;            // of fuel, each 16 units wide
-constexpr float kDiscount = 0.98f;     // what a toll counts for when it lies an hour further ahead
-constexpr int kSpreadThreads = 256, kBusiestThreads = 64, kUsualThreads = 32, kDriveThreads = 256;  // a block
+constexpr int kWeek = 168;         // hours
+constexpr int kRegions = 16;       // each has a tariff
+constexpr float kRebate = 0.98f;   // what a toll costs of the same toll, had it come one earlier in the week
+constexpr float kPrice = 1600.0f;  // of 1000 litres of fuel, in euros, and stations differ by a few
+constexpr int kFree = 0;           // the class of the roads without a toll
+constexpr unsigned kSeed = 112265;
 
-/// Standard deviation of a week's fuel. The log is [hour][lorry]. The mean is taken off before anything is
-/// squared, as sums of squares lose digits.
-__global__ void spread(const uint8_t* log, float* deviation, int lorries) {
-    const int lorry = blockIdx.x * blockDim.x + threadIdx.x;
-    if (lorry >= lorries) return;
-    float fuel[kWeek], sum = 0, squares = 0;
-#pragma unroll
-    for (int hour = 0; hour < kWeek; ++hour) {
-        fuel[hour] = log[hour * lorries + lorry];
-        sum += fuel[hour];
-    }
-#pragma unroll
-    for (int hour = 0; hour < kWeek; ++hour) {
-        const float off = fuel[hour] - sum / kWeek;
-        squares += off * off;
-    }
-    deviation[lorry] = sqrtf(squares / kWeek);
+/// What a fleet and its roads are like.
+struct Fleet {
+    int depot;     // lorries of a depot
+    int convoy;    // lorries that drive together: neighbors in the tables
+    int classes;   // of roads, each with its toll
+    int tolls;     // one of so many roads has a toll
+    int stations;  // one of so many roads has a filling station
+};
+
+Fleet fleet_of(std::mt19937& random) {
+    return {8 << random() % 6, 2 << random() % 5, 256 << random() % 6, 1 << random() % 6, 1 << random() % 6};
 }
 
-/// The most fuel of any 24 hours on end.
-__global__ void busiest(const uint8_t* log, int* most, int lorries) {
-    __shared__ int fuel[kWeek][kBusiestThreads];
-    const int lorry = blockIdx.x * blockDim.x + threadIdx.x;
-    if (lorry >= lorries) return;
-#pragma unroll 24
-    for (int hour = 0; hour < kWeek; ++hour) fuel[hour][threadIdx.x] = log[hour * lorries + lorry];
-    int sum = 0, highest = 0;
-    for (int hour = 0; hour < kWeek; ++hour) {
-        sum += fuel[hour][threadIdx.x];
-        if (hour >= kDay) sum -= fuel[hour - kDay][threadIdx.x];
-        highest = max(highest, sum);
-    }
-    most[lorry] = highest;
-}
+/// The roads that leave the places, as arrays on the host or on the device.
+struct Roads {
+    const int* next;      // the place that the road leads to
+    const int* classes;   // kFree if it has no toll
+    const float* prices;  // of fuel; 0 if it has no filling station
+};
 
-/// The level of fuel that the last day had most often; the lowest of them if there are several.
-__global__ void usual(const uint8_t* log, int* level, int lorries) {
+/// One block per depot, one thread per lorry. Each place alone knows the next one.
+__global__ void drive(Roads roads, const float* tariffs, int classes, int lorries, int hours, float* cost,
+                      float* spread) {
+    extern __shared__ float tariff[];  // of the depot's region: the toll of each class
+#pragma unroll 8
+    for (int i = threadIdx.x; i < classes; i += blockDim.x)
+        tariff[i] = tariffs[blockIdx.x % kRegions * classes + i];
+    __syncthreads();
     const int lorry = blockIdx.x * blockDim.x + threadIdx.x;
     if (lorry >= lorries) return;
-    int hours_at[kLevels] = {};
-    for (int hour = kWeek - kDay; hour < kWeek; ++hour) ++hours_at[log[hour * lorries + lorry] / 16];
-    int best = 0;
-    for (int i = 1; i < kLevels; ++i)
-        if (hours_at[i] > hours_at[best]) best = i;
-    level[lorry] = best;
-}
 
-/// What the tolls of `hours` hours cost today, one thread per lorry. Each place alone knows the next one.
-__global__ void drive(const int* next, const float* toll, float* cost, int lorries, int hours) {
-    const int lorry = blockIdx.x * blockDim.x + threadIdx.x;
-    if (lorry >= lorries) return;
-    int at = lorry;
-    float sum = 0;
-    float weight = 1;
+    float tolls[kWeek], first_price = 0, sum = 0, squares = 0;
+    int paid = 0, stations = 0, at = lorry;
     for (int hour = 0; hour < hours; ++hour) {
-        sum += weight * toll[at];
-        weight *= kDiscount;
-        at = next[at];
+        const int road = roads.classes[at];
+        const float price = roads.prices[at];
+        at = roads.next[at];
+        if (road != kFree) tolls[paid++] = tariff[road];
+        if (price > 0) {
+            if (stations++ == 0) first_price = price;
+            sum += price - first_price;
+            squares += (price - first_price) * (price - first_price);
+        }
     }
-    cost[lorry] = sum;
+    // With each toll that a lorry has paid in the week, those that follow get cheaper.
+    float sum_of_tolls = 0;
+    for (int i = paid - 1; i >= 0; --i) sum_of_tolls = tolls[i] + kRebate * sum_of_tolls;
+    cost[lorry] = sum_of_tolls;
+    // The first price is taken off before anything is squared, as sums of squares lose digits.
+    const float mean = sum / stations;
+    spread[lorry] = stations > 0 ? sqrtf(fmaxf(squares / stations - mean * mean, 0)) : 0;
+}
+
+/// What the host expects of each lorry, in double precision.
+struct Account {
+    int at, stations = 0;
+    double cost = 0, rebate = 1, off = 0, squares = 0;
+    explicit Account(int lorry) : at(lorry) {}
+
+    [[nodiscard]] double spread() const {
+        const double mean = stations > 0 ? off / stations : 0;
+        return stations > 0 ? std::sqrt(std::max(0.0, squares / stations - mean * mean)) : 0;
+    }
+};
+
+std::vector<Account> expected_accounts(const Roads& roads, const float* tariffs, const Fleet& fleet,
+                                       int lorries, int hours) {
+    std::vector<Account> accounts;
+    for (int lorry = 0; lorry < lorries; ++lorry) accounts.emplace_back(lorry);
+    for (int first = 0; first < lorries; first += fleet.depot)  // a depot at a time: the caches hold it
+        for (int hour = 0; hour < hours; ++hour)
+            for (int lorry = first; lorry < std::min(lorries, first + fleet.depot); ++lorry) {
+                Account& account = accounts[lorry];
+                const int at = account.at, road = roads.classes[at];
+                if (road != kFree) {
+                    const int region = first / fleet.depot % kRegions;
+                    account.cost += account.rebate * tariffs[region * fleet.classes + road];
+                    account.rebate *= kRebate;
+                }
+                if (roads.prices[at] > 0) {
+                    const double off = double{roads.prices[at]} - kPrice;
+                    ++account.stations;
+                    account.off += off;
+                    account.squares += off * off;
+                }
+                account.at = roads.next[at];
+            }
+    return accounts;
 }
 
 int main(int argc, char** argv) {
     Options options(argc, argv, "Does the accounts of a fleet of lorries in the evening.");
-    const int convoys = options.integer("--convoys", 31'251, 1, 200'000, "convoys of 32 lorries");
-    const int hours = options.integer("--hours", kWeek, 1, kWeek, "hours of the coming drive");
+    const int lorries = static_cast<int>(options.integer("--lorries", 1'000'032, 32, 6'400'000,
+                                                         "lorries, less what's over 32 times a number")) /
+                        32 * 32;
+    const int hours = static_cast<int>(options.integer("--hours", kWeek, 1, kWeek, "hours of the drive"));
+    const auto seed = static_cast<unsigned>(options.integer("--seed", kSeed, 0, 1'000'000, "of the fleet"));
     options.done();
-    const int lorries = convoys * kConvoy, logged = (convoys + 3) / 4 * kConvoy;
-    const size_t bytes = lorries * sizeof(float), log_bytes = size_t(logged) * kWeek;
-    require_gpu(3 * bytes + log_bytes + 3 * logged * sizeof(int));
+    std::mt19937 random(seed);
+    const Fleet fleet = fleet_of(random);
+    const int depots = (lorries + fleet.depot - 1) / fleet.depot, stops = lorries / fleet.convoy;
+    const size_t bytes = lorries * sizeof(float), of_tariff = fleet.classes * sizeof(float);
+    require_gpu(5 * bytes + kRegions * of_tariff);
 
-    // One road leads from each convoy's places to those of the next, in random order, and back to the first.
-    std::mt19937 random(4);
-    std::vector<int> order(convoys);
+    const auto next = pinned_array<int>(lorries), classes = pinned_array<int>(lorries);
+    const auto prices = pinned_array<float>(lorries);
+    const auto cost = pinned_array<float>(lorries), spread = pinned_array<float>(lorries);
+    const auto tariffs = pinned_array<float>(kRegions * fleet.classes);
+    const auto uniform = [&random] { return static_cast<float>(random() >> 8) / (1 << 24); };
+    for (int i = 0; i < kRegions * fleet.classes; ++i) tariffs[i] = 1 + 19 * uniform();
+    // A stop has a place for each lorry of a convoy. From there the convoy drives to the next stop, in an
+    // order that is drawn, and from the last to the first.
+    std::vector<int> order(stops);
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random);
-    const auto next = pinned_array<int>(lorries);
-    const auto toll = pinned_array<float>(lorries), cost = pinned_array<float>(lorries);
-    for (int i = 0; i < convoys; ++i)
-        for (int lane = 0; lane < kConvoy; ++lane)
-            next[order[i] * kConvoy + lane] = order[(i + 1) % convoys] * kConvoy + lane;
-    for (int i = 0; i < lorries; ++i) toll[i] = static_cast<float>(random() >> 8) / (1 << 24);
-    // A convoy's lorries need much the same: its hour has a level, and each lorry adds a little.
-    const auto log = pinned_array<uint8_t>(log_bytes);
-    for (int hour = 0; hour < kWeek; ++hour)
-        for (int first = 0; first < logged; first += kConvoy) {
-            const int of_all = static_cast<int>(random() % 240);
-            for (int lane = 0, bits = static_cast<int>(random()); lane < kConvoy; ++lane, bits >>= 1)
-                log[size_t(hour) * logged + first + lane] = static_cast<uint8_t>(of_all + 8 * (bits & 1));
+    for (int i = 0; i < stops; ++i) {
+        const int here = order[i] * fleet.convoy, there = order[(i + 1) % stops] * fleet.convoy;
+        const bool has_toll = random() % fleet.tolls == 0, has_station = random() % fleet.stations == 0;
+        const int road = has_toll ? 1 + static_cast<int>(random() % (fleet.classes - 1)) : kFree;
+        for (int lane = 0; lane < fleet.convoy; ++lane) {
+            next[here + lane] = there + lane;
+            classes[here + lane] = road;
+            prices[here + lane] = has_station ? kPrice + 8 * uniform() - 4 : 0;
         }
-    const auto device_next = device_array<int>(lorries);
-    const auto device_toll = device_array<float>(lorries), device_cost = device_array<float>(lorries);
-    const auto device_log = device_array<uint8_t>(log_bytes);
-    const auto device_deviation = device_array<float>(logged);
-    const auto device_most = device_array<int>(logged), device_level = device_array<int>(logged);
+    }
+    const auto device_next = device_array<int>(lorries), device_classes = device_array<int>(lorries);
+    const auto device_prices = device_array<float>(lorries);
+    const auto device_cost = device_array<float>(lorries), device_spread = device_array<float>(lorries);
+    const auto device_tariffs = device_array<float>(kRegions * fleet.classes);
     CUDA_CHECK(cudaMemcpy(device_next.get(), next.get(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(device_toll.get(), toll.get(), bytes, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(device_log.get(), log.get(), log_bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(device_classes.get(), classes.get(), bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(device_prices.get(), prices.get(), bytes, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(device_tariffs.get(), tariffs.get(), kRegions * of_tariff, cudaMemcpyHostToDevice));
 
-    const auto account = [&](const char* name) {
+    const auto do_accounts = [&](const char* name) {
         const nvtx3::scoped_range range{name};
-        const auto blocks = [](int threads, int of_block) { return (threads + of_block - 1) / of_block; };
-        spread<<<blocks(logged, kSpreadThreads), kSpreadThreads>>>(device_log.get(), device_deviation.get(),
-                                                                   logged);
-        CUDA_CHECK(cudaGetLastError());
-        busiest<<<blocks(logged, kBusiestThreads), kBusiestThreads>>>(device_log.get(), device_most.get(),
-                                                                      logged);
-        CUDA_CHECK(cudaGetLastError());
-        usual<<<blocks(logged, kUsualThreads), kUsualThreads>>>(device_log.get(), device_level.get(), logged);
-        CUDA_CHECK(cudaGetLastError());
-        drive<<<blocks(lorries, kDriveThreads), kDriveThreads>>>(device_next.get(), device_toll.get(),
-                                                                 device_cost.get(), lorries, hours);
+        drive<<<depots, fleet.depot, of_tariff>>>(
+            {device_next.get(), device_classes.get(), device_prices.get()}, device_tariffs.get(),
+            fleet.classes, lorries, hours, device_cost.get(), device_spread.get());
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     };
-    account("warm-up");
+    do_accounts("warm-up");
     CUDA_CHECK(cudaMemset(device_cost.get(), 0xFF, bytes));  // not a number
-    CUDA_CHECK(cudaMemset(device_deviation.get(), 0xFF, logged * sizeof(float)));
-    CUDA_CHECK(cudaMemset(device_most.get(), 0xFF, logged * sizeof(int)));
-    CUDA_CHECK(cudaMemset(device_level.get(), 0xFF, logged * sizeof(int)));
-    account("evening");
-    std::vector<float> deviation(logged);
-    std::vector<int> most(logged), level(logged);
+    CUDA_CHECK(cudaMemset(device_spread.get(), 0xFF, bytes));
+    do_accounts("evening");
     CUDA_CHECK(cudaMemcpy(cost.get(), device_cost.get(), bytes, cudaMemcpyDeviceToHost));
-    CUDA_CHECK(
-        cudaMemcpy(deviation.data(), device_deviation.get(), logged * sizeof(float), cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaMemcpy(most.data(), device_most.get(), logged * sizeof(int), cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaMemcpy(level.data(), device_level.get(), logged * sizeof(int), cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(spread.get(), device_spread.get(), bytes, cudaMemcpyDeviceToHost));
 
-    int wrong = 0, shown = 0;
-    double shown_expected = 0;
-    for (int first = 0; first < lorries; first += kConvoy) {  // a convoy at a time: the CPU has lanes, too
-        double expected[kConvoy] = {}, weight = 1;
-        int at[kConvoy];
-        std::iota(at, at + kConvoy, first);
-        for (int hour = 0; hour < hours; ++hour, weight *= kDiscount)
-            for (int lane = 0; lane < kConvoy; ++lane) {
-                expected[lane] += weight * toll[at[lane]];
-                at[lane] = next[at[lane]];
-            }
-        for (int lane = 0; lane < kConvoy; ++lane) {
-            const bool right = std::fabs(cost[first + lane] - expected[lane]) <= 1e-4 * expected[lane];
-            if (first + lane == 0 || (!right && wrong == 0))
-                shown = first + lane, shown_expected = expected[lane];
-            wrong += !right;
-        }
+    const std::vector<Account> expected =
+        expected_accounts({next.get(), classes.get(), prices.get()}, tariffs.get(), fleet, lorries, hours);
+    int wrong_costs = 0, wrong_spreads = 0, shown = 0;
+    for (int lorry = 0; lorry < lorries; ++lorry) {
+        const Account& account = expected[lorry];
+        const bool cost_is_right = std::fabs(cost[lorry] - account.cost) <= 1e-4 * account.cost;
+        const bool spread_is_right = std::fabs(spread[lorry] - account.spread()) <= 0.01;
+        if ((!cost_is_right || !spread_is_right) && wrong_costs + wrong_spreads == 0) shown = lorry;
+        wrong_costs += !cost_is_right;
+        wrong_spreads += !spread_is_right;
     }
-    int wrong_logs = 0;
-    for (int lorry = 0; lorry < logged; ++lorry) {
-        int sum = 0, squares = 0, of_day = 0, highest = 0, hours_at[kLevels] = {};
-        for (int hour = 0; hour < kWeek; ++hour) {
-            const auto fuel = [&](int of_hour) { return int{log[size_t(of_hour) * logged + lorry]}; };
-            sum += fuel(hour);
-            squares += fuel(hour) * fuel(hour);
-            of_day += fuel(hour) - (hour >= kDay ? fuel(hour - kDay) : 0);
-            highest = std::max(highest, of_day);
-            if (hour >= kWeek - kDay) ++hours_at[fuel(hour) / 16];
-        }
-        const double expected = std::sqrt((squares - double(sum) * sum / kWeek) / kWeek);
-        const auto usual_level = std::max_element(hours_at, hours_at + kLevels) - hours_at;
-        wrong_logs += !(std::fabs(deviation[lorry] - expected) <= 1e-3) || most[lorry] != highest ||
-                      level[lorry] != usual_level;
-    }
-    std::printf("lorry %d: expected %.5f, found %.5f; %d of %d costs and %d of %d logs wrong\n", shown,
-                shown_expected, cost[shown], wrong, lorries, wrong_logs, logged);
-    return wrong == 0 && wrong_logs == 0 ? 0 : 1;
+    std::printf(
+        "lorry %d: expected %.3f and %.3f, found %.3f and %.3f; %d costs and %d spreads of %d wrong\n", shown,
+        expected[shown].cost, expected[shown].spread(), cost[shown], spread[shown], wrong_costs,
+        wrong_spreads, lorries);
+    return wrong_costs + wrong_spreads == 0 ? 0 : 1;
 }
