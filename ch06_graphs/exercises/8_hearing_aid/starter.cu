@@ -3,7 +3,7 @@
 // codes per eight weights. Each code names eight values of a book, and every layer has its own books. A frame
 // is one launch of a graph. How the aid is set is drawn for each wearer.
 //
-// Symptom: a frame takes too long, and launching it as a graph saves little.
+// Symptom: a frame takes too long for its wearer, although it is one launch of a graph.
 // Task: find out where the time goes, and make a frame shorter. What it computes stays as it is.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
