@@ -80,7 +80,7 @@ __global__ void bridge(const int* tide, const int* ahead, const int* back, int* 
     levels[here] = level[place - back[here]];
 }
 
-/// A day that needs no more passes stays what it was in its last one for its neighbors.
+/// A day that needs no more passes stays what it was in its last one for its neighbors, and waits with them.
 __global__ void smooth(const int* levels, const Day* days, int* kept) {
     __shared__ int level[kPlaces];
     const int place = threadIdx.x, earlier = max(place - 1, 0), later = min(place + 1, kPlaces - 1);
@@ -88,7 +88,12 @@ __global__ void smooth(const int* levels, const Day* days, int* kept) {
     const Day day = days[blockIdx.x * kDays + place / kLanes];
     const int passes = day.has_well ? kPassesInWell : kPasses;
     int now = levels[here];
-    for (int pass = 0; pass < passes; ++pass) {
+    for (int pass = 0; pass < kPasses; ++pass) {
+        if (pass >= passes) {
+            __syncthreads();
+            __syncthreads();
+            continue;
+        }
         level[place] = now;
         __syncthreads();
         now = (2 * now + level[earlier] + level[later]) / 4;
