@@ -1,6 +1,6 @@
 // Cleans a week of readings of each tide gauge of a coast: one block per gauge, one warp per day, and
-// 32 levels a day. A gauge isn't the same all year: loggers get replaced, sensors get replaced, and clocks
-// are put forward.
+// 32 levels a day. A gauge isn't the same all week: loggers and sensors get replaced, stilling wells get
+// built, the line is down for a while, and one or the other day there's someone at work on it.
 //
 // Symptom: all levels are right. The nightly job that runs the four tools on this program has turned red.
 //
@@ -8,7 +8,6 @@
 // look:    compute-sanitizer --tool memcheck ./starter    (and so on with the other three tools)
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -21,161 +20,230 @@ constexpr int kDays = 7, kLanes = 32;    // of a gauge; levels of a day
 constexpr int kPlaces = kDays * kLanes;  // levels of a week, and threads of a block
 constexpr int kReadings = 15;            // a new logger's readings for a level; an old one leaves one of them
 constexpr int kAir = 6;                  // readings of the air pressure for a level
-constexpr int kMostPasses = 20, kRough = 400;
-constexpr unsigned kSeed = 678;
+constexpr int kMinutes = 45;   // from one level to the next, and from one mark of the tide to the next
+constexpr int kHalfDay = 720;  // minutes; a clock with hands that is set wrong is so much ahead
+constexpr int kMarks = kPlaces + kHalfDay / kMinutes;  // of the predicted tide
+constexpr int kPasses = 5, kPassesInWell = 2;          // a well has smoothed what is measured in it
 
-/// What a gauge was on one of its days.
+/// What a gauge is on one of its days.
 struct Day {
-    int has_new_logger, has_pressure_sensor, has_well;
+    int has_new_logger, has_pressure_sensor, has_well, is_under_repair;
 };
 
-/// Levels and readings are in millimeters. Each place has kReadings of them, and kAir of the air pressure.
-__global__ void clean(const int* readings, const int* air, const Day* days, int* levels) {
-    __shared__ int level[4][kPlaces];
+/// A level is the mean of an interval, or the one reading that an old logger has left of it. In mm.
+__global__ void average(const int* readings, const Day* days, int* levels) {
+    __shared__ int level[kPlaces];
     const int place = threadIdx.x, earlier = max(place - 1, 0), later = min(place + 1, kPlaces - 1);
-    const size_t here = size_t{blockIdx.x} * kPlaces + place;
-    const Day day = days[blockIdx.x * kDays + place / kLanes];
-    const int* const its = readings + here * kReadings;
-
-    int now = its[0];
-    if (day.has_new_logger) {
-        for (int k = 1; k < kReadings; ++k) now += its[k];
-        level[0][place] = now / kReadings;
+    const int here = blockIdx.x * kPlaces + place;
+    const int* const its = readings + size_t{kReadings} * here;
+    if (days[blockIdx.x * kDays + place / kLanes].has_new_logger) {
+        int sum = 0;
+        for (int k = 0; k < kReadings; ++k) sum += its[k];
+        level[place] = sum / kReadings;
         __syncthreads();
-        now = (level[0][earlier] + level[0][place] + level[0][later]) / 3;
+        levels[here] = (level[earlier] + level[place] + level[later]) / 3;
     } else {
-        level[0][place] = now;
+        level[place] = its[0];
         __syncthreads();
-        now = (level[0][earlier] + 2 * level[0][place] + level[0][later]) / 4;
+        levels[here] = (level[earlier] + 2 * level[place] + level[later]) / 4;
     }
+}
 
-    if (day.has_pressure_sensor) {
+/// A pressure sensor feels the air as well and lags behind; a float sticks.
+__global__ void correct(const int* air, const Day* days, int* levels) {
+    __shared__ int level[kPlaces];
+    const int place = threadIdx.x, earlier = max(place - 1, 0);
+    const int here = blockIdx.x * kPlaces + place;
+    if (days[blockIdx.x * kDays + place / kLanes].has_pressure_sensor) {
         int pressure = 0;
         for (int k = 0; k < kAir; ++k) pressure += air[here * kAir + k];
-        level[1][place] = now * 10 / 11 - pressure / kAir;
+        level[place] = levels[here] * 10 / 11 - pressure / kAir;
         __syncthreads();
-        now = level[1][place] + (level[1][place] - level[1][earlier]) / 2;
+        levels[here] = level[place] + (level[place] - level[earlier]) / 2;
     } else {
-        level[1][place] = now;
+        level[place] = levels[here];
         __syncthreads();
-        now = (3 * level[1][place] + level[1][earlier]) / 4;
+        levels[here] = (3 * level[place] + level[earlier]) / 4;
     }
+}
 
-    if (day.has_well) {
-        int lowest = its[0];
-        for (int k = 1; k < kReadings; ++k) lowest = min(lowest, its[k]);
-        level[2][place] = (now + lowest) / 2;
-        __syncthreads();
-        now = level[2][later];
-    } else {
-        level[2][place] = now;
-        __syncthreads();
-        now = (level[2][earlier] + level[2][later]) / 2;
-    }
+/// From here on a level is what's above the tide that was predicted for its time. In a gap it stays what it
+/// was before the gap, which is `back` places ago.
+__global__ void bridge(const int* tide, const int* ahead, const int* back, int* levels) {
+    __shared__ int level[kPlaces];
+    const int place = threadIdx.x, here = blockIdx.x * kPlaces + place;
+    const int minute = place * kMinutes + ahead[blockIdx.x];
+    const int mark = minute / kMinutes, part = minute % kMinutes;
+    const int predicted = (tide[mark] * (kMinutes - part) + tide[mark + 1] * part) / kMinutes;
+    level[place] = levels[here] - predicted;
+    __syncwarp();
+    levels[here] = level[place - back[here]];
+}
 
-#pragma unroll 1
-    for (int pass = 0; pass < kMostPasses; ++pass) {
-        level[3][place] = now;
+/// A day that needs no more passes stays what it was in its last one for its neighbors, and waits with them.
+__global__ void smooth(const int* levels, const Day* days, int* kept) {
+    __shared__ int level[kPlaces];
+    const int place = threadIdx.x, earlier = max(place - 1, 0), later = min(place + 1, kPlaces - 1);
+    const int here = blockIdx.x * kPlaces + place;
+    const Day day = days[blockIdx.x * kDays + place / kLanes];
+    const int passes = day.has_well ? kPassesInWell : kPasses;
+    int now = levels[here];
+    for (int pass = 0; pass < kPasses; ++pass) {
+        if (pass >= passes) {
+            __syncthreads();
+            __syncthreads();
+            continue;
+        }
+        level[place] = now;
         __syncthreads();
-        const int straight = (level[3][earlier] + level[3][later]) / 2;
-        if (!__syncthreads_or(abs(now - straight) > kRough)) break;
-        now = (now + straight) / 2;
+        now = (2 * now + level[earlier] + level[later]) / 4;
+        __syncthreads();
     }
-    levels[here] = now;
+    if (!day.is_under_repair) kept[here] = now;
+}
+
+/// What a week brings: one gauge in so many, on average.
+struct Week {
+    unsigned logger, sensor, well;  // gets a new one of them within the week
+    unsigned repair;                // is under repair for a day
+    unsigned storm;                 // has a gap of more than a day
+    unsigned clock;                 // has a clock that is half a day ahead
+};
+
+Week week_of(std::mt19937& random) {
+    const auto rarity = [&random] { return 256U << random() % 6; };
+    return {rarity(), rarity(), rarity(), rarity(), rarity(), rarity()};
+}
+
+/// All that is known of a coast's gauges in a week.
+struct Coast {
+    std::vector<Day> days;
+    std::vector<int> readings, air, tide;
+    std::vector<int> ahead;  // minutes of each gauge's clock
+    std::vector<int> back;   // places to the last level before a gap; 0 outside of gaps
+};
+
+Coast coast_of(int gauges, std::mt19937& random) {
+    const auto below = [&random](int end) { return static_cast<int>(random() % end); };
+    const auto one_in = [&random](unsigned so_many) { return random() % so_many == 0; };
+    const Week week = week_of(random);
+    const size_t places = size_t{kPlaces} * gauges;
+    Coast coast{std::vector<Day>(size_t{kDays} * gauges),
+                std::vector<int>(places * kReadings),
+                std::vector<int>(places * kAir),
+                std::vector<int>(kMarks),
+                std::vector<int>(gauges),
+                std::vector<int>(places)};
+    for (int gauge = 0; gauge < gauges; ++gauge) {
+        Day* const days = &coast.days[size_t{kDays} * gauge];
+        const auto bring = [&](int Day::*what, unsigned rarity) {
+            int from = below(2) * kDays;
+            if (one_in(rarity)) from = 1 + below(kDays - 1);
+            for (int day = from; day < kDays; ++day) days[day].*what = 1;
+        };
+        bring(&Day::has_new_logger, week.logger);
+        bring(&Day::has_pressure_sensor, week.sensor);
+        bring(&Day::has_well, week.well);
+        if (one_in(week.repair)) days[below(kDays)].is_under_repair = 1;
+        coast.ahead[gauge] = one_in(week.clock) ? kHalfDay : below(60);
+        const int before = below(kDays) * kLanes + below(12);  // the last level before the week's gap
+        const int gap = one_in(week.storm) ? kLanes + below(kLanes) : 1 + below(20);
+        for (int k = 1; k <= gap && before + k < kPlaces; ++k)
+            coast.back[size_t{kPlaces} * gauge + before + k] = k;
+    }
+    for (int& reading : coast.readings) reading = below(4000);
+    for (int& pressure : coast.air) pressure = below(1000);
+    for (int& level : coast.tide) level = below(4000);
+    return coast;
 }
 
 /// The same week of one gauge on the host.
-std::vector<int> cleaned(const int* readings, const int* air, const Day* days) {
+std::vector<int> cleaned(const Coast& coast, int gauge) {
+    const int* const readings = &coast.readings[size_t{kPlaces} * gauge * kReadings];
+    const int* const air = &coast.air[size_t{kPlaces} * gauge * kAir];
+    const int* const back = &coast.back[size_t{kPlaces} * gauge];
+    const auto day_of = [&](int i) { return coast.days[gauge * kDays + i / kLanes]; };
     std::vector<int> now(kPlaces), last(kPlaces);
-    const auto at = [&](int place) { return last[std::clamp(place, 0, kPlaces - 1)]; };
-    const auto step = [&](auto before, auto after) {
-        for (int i = 0; i < kPlaces; ++i) last[i] = before(i, days[i / kLanes], &readings[i * kReadings]);
-        for (int i = 0; i < kPlaces; ++i) now[i] = after(i, days[i / kLanes]);
-    };
-    step(
-        [](int, const Day& day, const int* its) {
-            return day.has_new_logger ? std::accumulate(its, its + kReadings, 0) / kReadings : its[0];
-        },
-        [&](int i, const Day& day) {
-            return day.has_new_logger ? (at(i - 1) + at(i) + at(i + 1)) / 3
-                                      : (at(i - 1) + 2 * at(i) + at(i + 1)) / 4;
-        });
-    step(
-        [&](int i, const Day& day, const int*) {
-            const int pressure = std::accumulate(&air[i * kAir], &air[i * kAir] + kAir, 0);
-            return day.has_pressure_sensor ? now[i] * 10 / 11 - pressure / kAir : now[i];
-        },
-        [&](int i, const Day& day) {
-            return day.has_pressure_sensor ? at(i) + (at(i) - at(i - 1)) / 2 : (3 * at(i) + at(i - 1)) / 4;
-        });
-    step(
-        [&](int i, const Day& day, const int* its) {
-            return day.has_well ? (now[i] + *std::min_element(its, its + kReadings)) / 2 : now[i];
-        },
-        [&](int i, const Day& day) { return day.has_well ? at(i + 1) : (at(i - 1) + at(i + 1)) / 2; });
-    for (int pass = 0; pass < kMostPasses; ++pass) {
-        bool is_rough = false;
-        last = now;
+    const auto at = [&](int i) { return last[std::clamp(i, 0, kPlaces - 1)]; };
+    for (int i = 0; i < kPlaces; ++i) {
+        const int* const its = &readings[i * kReadings];
+        last[i] = day_of(i).has_new_logger ? std::accumulate(its, its + kReadings, 0) / kReadings : its[0];
+    }
+    for (int i = 0; i < kPlaces; ++i)
+        now[i] = day_of(i).has_new_logger ? (at(i - 1) + at(i) + at(i + 1)) / 3
+                                          : (at(i - 1) + 2 * at(i) + at(i + 1)) / 4;
+    for (int i = 0; i < kPlaces; ++i) {
+        const int pressure = std::accumulate(&air[i * kAir], &air[i * kAir] + kAir, 0);
+        last[i] = day_of(i).has_pressure_sensor ? now[i] * 10 / 11 - pressure / kAir : now[i];
+    }
+    for (int i = 0; i < kPlaces; ++i)
+        now[i] =
+            day_of(i).has_pressure_sensor ? at(i) + (at(i) - at(i - 1)) / 2 : (3 * at(i) + at(i - 1)) / 4;
+    for (int i = 0; i < kPlaces; ++i) {
+        const int minute = i * kMinutes + coast.ahead[gauge], part = minute % kMinutes;
+        const int mark = minute / kMinutes, next = std::min(mark + 1, kMarks - 1);
+        last[i] = now[i] - (coast.tide[mark] * (kMinutes - part) + coast.tide[next] * part) / kMinutes;
+    }
+    for (int i = 0; i < kPlaces; ++i) now[i] = last[i - back[i]];
+    for (int pass = 0; pass < kPasses; ++pass) {
+        const auto is_on = [&](int i) { return pass < (day_of(i).has_well ? kPassesInWell : kPasses); };
         for (int i = 0; i < kPlaces; ++i)
-            is_rough = is_rough || std::abs(now[i] - (at(i - 1) + at(i + 1)) / 2) > kRough;
-        if (!is_rough) break;
-        for (int i = 0; i < kPlaces; ++i) now[i] = (now[i] + (at(i - 1) + at(i + 1)) / 2) / 2;
+            if (is_on(i)) last[i] = now[i];
+        for (int i = 0; i < kPlaces; ++i)
+            if (is_on(i)) now[i] = (2 * now[i] + at(i - 1) + at(i + 1)) / 4;
     }
     return now;
 }
 
-/// On which of a gauge's days something new is there that came at any time within three years.
-void bring(int Day::*what, Day* days, std::mt19937& random) {
-    const int from = static_cast<int>(random() % 1095) - 547;
-    for (int day = 0; day < kDays; ++day) days[day].*what = day >= from;
+template <class T>
+std::unique_ptr<T[], DeviceFree> on_device(const std::vector<T>& values) {
+    auto array = device_array<T>(values.size());
+    CUDA_CHECK(cudaMemcpy(array.get(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+    return array;
 }
 
 int main(int argc, char** argv) {
     Options options(argc, argv, "Cleans a week of readings of tide gauges.");
     const int gauges = static_cast<int>(options.integer("--gauges", 200, 1, 10'000, "gauges"));
+    const auto seed = static_cast<unsigned>(options.integer("--seed", 720, 0, 1'000'000, "of the week"));
     options.done();
     const size_t places = size_t{kPlaces} * gauges;
-    require_gpu(places * (kReadings + kAir + 1) * sizeof(int) + gauges * kDays * sizeof(Day));
+    require_gpu(places * (kReadings + kAir + 3) * sizeof(int) + gauges * kDays * sizeof(Day));
 
-    std::mt19937 random(kSeed);
-    std::vector<Day> days(size_t{kDays} * gauges);
-    for (int gauge = 0; gauge < gauges; ++gauge)
-        for (const auto what : {&Day::has_new_logger, &Day::has_pressure_sensor, &Day::has_well})
-            bring(what, &days[size_t{kDays} * gauge], random);
-    std::vector<int> readings(places * kReadings), air(places * kAir), expected, found(places);
-    for (int& reading : readings) reading = static_cast<int>(random() % 4000);
-    for (int& pressure : air) pressure = static_cast<int>(random() % 1000);
-    for (int gauge = 0; gauge < gauges; ++gauge) {
-        const size_t first = size_t{kPlaces} * gauge;
-        const auto week =
-            cleaned(&readings[first * kReadings], &air[first * kAir], &days[size_t{kDays} * gauge]);
-        expected.insert(expected.end(), week.begin(), week.end());
-    }
-
-    const auto device_readings = device_array<int>(readings.size()),
-               device_air = device_array<int>(air.size()), device_levels = device_array<int>(places);
-    const auto device_days = device_array<Day>(days.size());
-    CUDA_CHECK(cudaMemcpy(device_readings.get(), readings.data(), readings.size() * sizeof(int),
-                          cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(device_air.get(), air.data(), air.size() * sizeof(int), cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(device_days.get(), days.data(), days.size() * sizeof(Day), cudaMemcpyHostToDevice));
+    std::mt19937 random(seed);
+    const Coast coast = coast_of(gauges, random);
+    const auto readings = on_device(coast.readings), air = on_device(coast.air), tide = on_device(coast.tide),
+               ahead = on_device(coast.ahead), back = on_device(coast.back);
+    const auto days = on_device(coast.days);
+    const auto levels = device_array<int>(places), kept = device_array<int>(places);
     {
         nvtx3::scoped_range range{"coast"};
-        clean<<<gauges, kPlaces>>>(device_readings.get(), device_air.get(), device_days.get(),
-                                   device_levels.get());
+        average<<<gauges, kPlaces>>>(readings.get(), days.get(), levels.get());
+        CUDA_CHECK(cudaGetLastError());
+        correct<<<gauges, kPlaces>>>(air.get(), days.get(), levels.get());
+        CUDA_CHECK(cudaGetLastError());
+        bridge<<<gauges, kPlaces>>>(tide.get(), ahead.get(), back.get(), levels.get());
+        CUDA_CHECK(cudaGetLastError());
+        smooth<<<gauges, kPlaces>>>(levels.get(), days.get(), kept.get());
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaDeviceSynchronize());
     }
-    CUDA_CHECK(cudaMemcpy(found.data(), device_levels.get(), places * sizeof(int), cudaMemcpyDeviceToHost));
+    std::vector<int> found(places);
+    CUDA_CHECK(cudaMemcpy(found.data(), kept.get(), places * sizeof(int), cudaMemcpyDeviceToHost));
 
     size_t wrong = 0;
-    std::printf("sum of all levels: expected %lld, found %lld mm\n",
-                std::accumulate(expected.begin(), expected.end(), 0LL),
-                std::accumulate(found.begin(), found.end(), 0LL));
-    for (size_t i = 0; i < places; ++i)
-        if (found[i] != expected[i] && ++wrong == 1)
-            std::printf("gauge %zu, place %zu: expected %d, found %d\n", i / kPlaces, i % kPlaces,
-                        expected[i], found[i]);
+    long long expected_sum = 0, found_sum = 0;
+    for (int gauge = 0; gauge < gauges; ++gauge) {
+        const std::vector<int> expected = cleaned(coast, gauge);
+        for (int i = 0; i < kPlaces; ++i) {
+            if (coast.days[gauge * kDays + i / kLanes].is_under_repair) continue;
+            const int level = found[size_t{kPlaces} * gauge + i];
+            expected_sum += expected[i], found_sum += level;
+            if (level != expected[i] && ++wrong == 1)
+                std::printf("gauge %d, place %d: expected %d, found %d\n", gauge, i, expected[i], level);
+        }
+    }
+    std::printf("sum of all levels: expected %lld, found %lld mm\n", expected_sum, found_sum);
     std::printf("wrong levels of %d gauges: expected 0, found %zu of %zu\n", gauges, wrong, places);
     return wrong == 0 ? 0 : 1;
 }
