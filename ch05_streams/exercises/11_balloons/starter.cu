@@ -1,8 +1,9 @@
 // Follows weather balloons through a night. Four receivers take the flights in turn, and each has a stream.
-// The soundings of a flight drift with the wind and are counted on a map of the sky; then what the map says
-// at the places of all soundings is added up. How large a map is depends on how high the balloon was.
+// The soundings of a flight, of several readings each, drift with the wind and are counted on a map of the
+// sky; then what the map says at the places of all soundings is added up. How large a map is depends on how
+// high the balloon was.
 //
-// Symptom: all sums are right, but four receivers take nearly as long as one would.
+// Symptom: all sums are right, but four receivers take about as long as one would.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -19,9 +20,8 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kReceivers = 4, kThreads = 128, kMostSoundings = 8 * kThreads;
-constexpr int kLayer = 1 << 19, kLowest = 17, kHighest = 33;  // cells of a layer; layers of a map
-constexpr int kWindSteps = 20'000;
+constexpr int kReceivers = 4, kThreads = 128;
+constexpr int kLayer = 1 << 19, kLowest = 9, kHighest = 40;  // cells of a layer; layers of a map
 
 /// x becomes factor * x + 1, modulo 2^32.
 struct Step {
@@ -30,8 +30,23 @@ struct Step {
 
 struct Flight {
     int layers, wind, steps;  // of its map; which wind there is, and how long the soundings drift
-    std::vector<unsigned> soundings;
+    std::vector<unsigned> readings;
 };
+
+/// What a night is like.
+struct Night {
+    int heights;              // that balloons fly at, and so sizes of a map
+    int other_wind;           // flights until the wind has changed, on average
+    int longer;               // flights until one is ten times as long, on average
+    int wind_steps;           // of a measurement of the wind
+    int soundings, readings;  // of a flight
+};
+
+Night night_of(std::mt19937& random) {
+    const auto up_to_32 = [&random] { return 1 << random() % 6; };
+    return {up_to_32(),           up_to_32(),           2 * up_to_32(), 200'000 << random() % 3,
+            2048 << random() % 6, 65536 << random() % 6};
+}
 
 /// `steps` steps as a single one, by squaring, as a reference.
 Step all_at_once(Step step, int steps) {
@@ -49,23 +64,25 @@ __host__ __device__ unsigned drifted(unsigned x, unsigned factor, int steps) {
 }
 
 /// What a wind does to a sounding; 8n + 5 gives the longest period.
-__host__ __device__ unsigned factor_of(unsigned wind) {
-    return drifted(wind, 5, kWindSteps) / 8 * 8 + 5;
+__host__ __device__ unsigned factor_of(unsigned wind, int steps) {
+    return drifted(wind, 8 * wind + 5, steps) / 8 * 8 + 5;
 }
 
 __host__ __device__ unsigned cell_of(unsigned place, int layers) {
     return place / 256 % (unsigned{kLayer} * layers);
 }
 
-__global__ void measure_wind(int wind, unsigned* factors) {
-    factors[wind] = factor_of(wind);
+__global__ void measure_wind(int wind, int steps, unsigned* factors) {
+    factors[wind] = factor_of(wind, steps);
 }
 
-/// One thread per sounding: it notes where it ends up, and counts it on the map.
-__global__ void drift(const unsigned* soundings, const unsigned* factor, int steps, int layers, unsigned* map,
-                      unsigned* cells) {
-    const unsigned i = blockIdx.x * kThreads + threadIdx.x;
-    const unsigned place = drifted(soundings[i], *factor, steps);
+/// One thread per sounding: it adds up its readings, notes where it ends up, and counts it on the map.
+__global__ void drift(const unsigned* readings, int count, const unsigned* factor, int steps, int layers,
+                      unsigned* map, unsigned* cells) {
+    const int i = blockIdx.x * kThreads + threadIdx.x, soundings = gridDim.x * kThreads;
+    unsigned sounding = 0;
+    for (int reading = i; reading < count; reading += soundings) sounding += readings[reading];
+    const unsigned place = drifted(sounding, *factor, steps);
     cells[i] = cell_of(place, layers);
     atomicAdd(&map[cells[i]], place);
 }
@@ -90,7 +107,7 @@ class MapStore {
         const auto kept =
             std::find_if(maps_.begin(), maps_.end(), [&](const Map& map) { return map.layers == layers; });
         if (kept == maps_.end()) {
-            if (maps_.size() > kMost) maps_.erase(maps_.begin());
+            if (maps_.size() > 3 * kReceivers) maps_.erase(maps_.begin());
             return {layers, device_array<unsigned>(size_t{kLayer} * layers)};
         }
         Map map = std::move(*kept);
@@ -100,26 +117,29 @@ class MapStore {
     void give_back(Map map) { maps_.push_back(std::move(map)); }
 
   private:
-    static constexpr size_t kMost = 2;
     std::vector<Map> maps_;
 };
 
 class Station {
   public:
-    Station(int flights, int winds)
-        : factors_(device_array<unsigned>(winds)),
+    Station(const Night& night, int flights, int winds)
+        : night_(night),
+          factors_(device_array<unsigned>(winds)),
           sums_(device_array<unsigned>(flights)),
           found_(pinned_array<unsigned>(flights)) {
+        for (Receiver& receiver : receivers_) {
+            receiver.readings = device_array<unsigned>(night.readings);
+            receiver.cells = device_array<unsigned>(night.soundings);
+        }
         CUDA_CHECK(cudaMemset(sums_.get(), 0, flights * sizeof(unsigned)));
     }
 
     void follow(const Flight& flight, int number) {
         Receiver& receiver = receivers_[number % kReceivers];
         const cudaStream_t stream = receiver.stream.get();
-        const size_t length = flight.soundings.size();
-        const auto blocks = static_cast<unsigned>(length / kThreads);
+        const auto blocks = static_cast<unsigned>(night_.soundings / kThreads);
         if (flight.wind != wind_) {
-            measure_wind<<<1, 1, 0, weather_.get()>>>(wind_ = flight.wind, factors_.get());
+            measure_wind<<<1, 1, 0, weather_.get()>>>(wind_ = flight.wind, night_.wind_steps, factors_.get());
             CUDA_CHECK(cudaGetLastError());
             CUDA_CHECK(cudaEventRecord(measured_.get(), weather_.get()));
         }
@@ -127,11 +147,12 @@ class Station {
         receiver.map = maps_.take(flight.layers);
         unsigned* const map = receiver.map.counts.get();
         CUDA_CHECK(cudaMemsetAsync(map, 0, size_t{kLayer} * flight.layers * sizeof(unsigned), stream));
-        CUDA_CHECK(cudaMemcpyAsync(receiver.soundings.get(), flight.soundings.data(),
-                                   length * sizeof(unsigned), cudaMemcpyHostToDevice, stream));
+        CUDA_CHECK(cudaMemcpyAsync(receiver.readings.get(), flight.readings.data(),
+                                   night_.readings * sizeof(unsigned), cudaMemcpyHostToDevice, stream));
         CUDA_CHECK(cudaStreamWaitEvent(stream, measured_.get()));
-        drift<<<blocks, kThreads, 0, stream>>>(receiver.soundings.get(), &factors_[flight.wind], flight.steps,
-                                               flight.layers, map, receiver.cells.get());
+        drift<<<blocks, kThreads, 0, stream>>>(receiver.readings.get(), night_.readings,
+                                               &factors_[flight.wind], flight.steps, flight.layers, map,
+                                               receiver.cells.get());
         CUDA_CHECK(cudaGetLastError());
         add_up<<<blocks, kThreads, 0, stream>>>(map, receiver.cells.get(), &sums_[number]);
         CUDA_CHECK(cudaGetLastError());
@@ -148,8 +169,7 @@ class Station {
   private:
     struct Receiver {
         Stream stream = make_stream(cudaStreamNonBlocking);
-        std::unique_ptr<unsigned[], DeviceFree> soundings = device_array<unsigned>(kMostSoundings),
-                                                cells = device_array<unsigned>(kMostSoundings);
+        std::unique_ptr<unsigned[], DeviceFree> readings, cells;
         Map map;
     };
 
@@ -159,6 +179,7 @@ class Station {
         if (receiver.map.counts) maps_.give_back(std::move(receiver.map));
     }
 
+    Night night_;
     Receiver receivers_[kReceivers];
     MapStore maps_;
     Stream weather_ = make_stream(cudaStreamNonBlocking);
@@ -168,12 +189,29 @@ class Station {
     std::unique_ptr<unsigned[], PinnedFree> found_;
 };
 
+std::vector<Flight> flights_of(const Night& night, int count, int steps, std::mt19937& random) {
+    std::vector<Flight> flights(count);
+    int wind = 0;
+    for (Flight& flight : flights) {
+        flight.layers = kLowest + static_cast<int>(random() % night.heights);
+        if (random() % night.other_wind == 0) ++wind;
+        flight.wind = wind;
+        const int times = random() % night.longer == 0 ? 10 : 1;
+        flight.steps = times * (steps / 2 + static_cast<int>(random() % (steps + 1)));
+        flight.readings.resize(night.readings);
+    }
+    for (Flight& flight : flights)
+        for (unsigned& reading : flight.readings) reading = static_cast<unsigned>(random());
+    return flights;
+}
+
 /// What `add_up` should find for a flight.
-unsigned expected_of(const Flight& flight) {
-    const Step all = all_at_once({factor_of(flight.wind), 1}, flight.steps);
+unsigned expected_of(const Flight& flight, const Night& night) {
+    const Step all = all_at_once({factor_of(flight.wind, night.wind_steps), 1}, flight.steps);
+    std::vector<unsigned> soundings(night.soundings), cells;
+    for (int i = 0; i < night.readings; ++i) soundings[i % night.soundings] += flight.readings[i];
     std::unordered_map<unsigned, unsigned> map;
-    std::vector<unsigned> cells;
-    for (const unsigned sounding : flight.soundings) {
+    for (const unsigned sounding : soundings) {
         const unsigned place = all.factor * sounding + all.increment;
         cells.push_back(cell_of(place, flight.layers));
         map[cells.back()] += place;
@@ -185,44 +223,38 @@ unsigned expected_of(const Flight& flight) {
 
 int main(int argc, char** argv) {
     Options options(argc, argv, "Follows weather balloons, with a stream for each of four receivers.");
-    const int flights = static_cast<int>(options.integer("--flights", 48, 1, 4096, "flights"));
-    const int steps = static_cast<int>(options.integer("--steps", 400'000, 1, 1'000'000, "steps on average"));
+    const int count = static_cast<int>(options.integer("--flights", 96, 1, 1024, "flights"));
+    const int steps = static_cast<int>(options.integer("--steps", 250'000, 1, 1'000'000, "steps on average"));
+    const auto seed = static_cast<unsigned>(options.integer("--seed", 72880, 0, 1'000'000, "of the night"));
     options.done();
-    require_gpu(size_t{2 * kReceivers} * kLayer * kHighest * sizeof(unsigned));
+    require_gpu(size_t{5 * kReceivers} * kLayer * kHighest * sizeof(unsigned));
 
-    std::mt19937 random(23);
-    std::vector<Flight> night(flights);
-    int wind = 0;
-    for (Flight& flight : night) {
-        if (random() % 8 == 0) ++wind;
-        flight = {kLowest + static_cast<int>(random() % (kHighest - kLowest + 1)), wind,
-                  steps / 2 + static_cast<int>(random() % (steps + 1)),
-                  std::vector<unsigned>(kMostSoundings - random() % 4 * kThreads)};
-        for (unsigned& sounding : flight.soundings) sounding = static_cast<unsigned>(random());
-    }
-    Station station(flights + kReceivers, wind + 1);
+    std::mt19937 random(seed);
+    const Night night = night_of(random);
+    const std::vector<Flight> flights = flights_of(night, count, steps, random);
+    Station station(night, count + kReceivers, flights.back().wind + 1);
     {
         nvtx3::scoped_range range{"warm-up"};
-        const Flight longest{kHighest, 0, 1, std::vector<unsigned>(kMostSoundings)};
-        for (int i = 0; i < kReceivers; ++i) station.follow(longest, flights + i);
+        const Flight highest{kHighest, 0, 1, std::vector<unsigned>(night.readings)};
+        for (int i = 0; i < kReceivers; ++i) station.follow(highest, count + i);
         station.wait_for_all();
     }
 
     const auto start = std::chrono::steady_clock::now();
     {
         nvtx3::scoped_range range{"night"};
-        for (int i = 0; i < flights; ++i) station.follow(night[i], i);
+        for (int i = 0; i < count; ++i) station.follow(flights[i], i);
         station.wait_for_all();
     }
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
 
     int wrong = 0;
-    for (int i = 0; i < flights; ++i) {
-        const unsigned expected = expected_of(night[i]), found = station.found(i);
+    for (int i = 0; i < count; ++i) {
+        const unsigned expected = expected_of(flights[i], night), found = station.found(i);
         if (found != expected && ++wrong == 1)
             std::printf("flight %d: expected sum %u, found %u\n", i, expected, found);
     }
-    std::printf("%d flights, %d receivers: %.2f ms\n", flights, kReceivers, elapsed.count());
-    std::printf("wrong sums: expected 0, found %d of %d\n", wrong, flights);
+    std::printf("%d flights, %d receivers: %.2f ms\n", count, kReceivers, elapsed.count());
+    std::printf("wrong sums: expected 0, found %d of %d\n", wrong, count);
     return wrong == 0 ? 0 : 1;
 }
