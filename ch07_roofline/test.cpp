@@ -42,7 +42,7 @@ TEST_CASE("bits and time lower the clock of the tensor cores, not the share that
                    "WHERE name LIKE 'TF32 tensor%'") < 1.1);
 }
 
-TEST_CASE("FP8 has a quarter of FP32's bytes, and is as many times as fast only if it is loaded widely") {
+TEST_CASE("FP8 has about a quarter of FP32's bytes, and its speed depends on more than these") {
     const double bytes = ch07.value("three_formats.starter", "bytes_per_weight") /
                          ch07.value("three_formats.solution", "bytes_per_weight");
     CHECK(bytes > 0.95);
