@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh BUILD SECONDS [TARGET ...]: runs the fuzzers of a build with clang (cmake --preset fuzz), each for SECONDS, two
-# at once where there are two cores. They start from the corpus and from the samples of the tests. What is new goes to
-# BUILD/fuzz/TARGET, an input that breaks a reader to BUILD/fuzz/TARGET-broken/, and then this fails and names it.
+# run.sh BUILD SECONDS [TARGET ...]: runs the fuzzers of a build with clang (cmake --preset sanitize), each for SECONDS,
+# two at once where there are two cores. They start from the corpus and from the samples of the tests. What is new goes
+# to BUILD/fuzz/TARGET, an input that breaks a reader to BUILD/fuzz/TARGET-broken/, and then this fails and names it.
 # LAB_FUZZ_SEED=N tries the same inputs as any other run with that N, as far as both get; without it, each run tries
 # others.
 set -euo pipefail
