@@ -141,7 +141,8 @@ TEST_CASE(
 }
 
 TEST_CASE("first steps: page faults of the GPU, which are told beside the trace") {
-    const fs::path folder = fs::path(LAB_SOURCE_FOLDER) / "ch02_nsys/exercises/8_weir/evidence/h200";
+    const fs::path folder =
+        fs::path(LAB_SOURCE_FOLDER) / "ch02_nsys/exercises/8_weir/evidence/h100-80gb-hbm3";
     const Evidence evidence = Evidence::open(folder / "starter.sqlite");
     const Analysis analysis = analyse(evidence.trace(), "river");
     const auto steps = [&](int64_t ns) { return first_steps(evidence.trace(), analysis, "x", ns); };
