@@ -1,6 +1,6 @@
-// A radio station digitizes its archive. Tapes are cleaned and discs restored on the GPU, each by itself. The
-// program runs both with 1, 2, 4, 8 and 16 streams, several times over, then once more with the number of
-// streams that it ships with.
+// A radio station digitizes its archive. Tapes are cleaned and discs restored on the GPU, part by part of a
+// series. What they're like is drawn. The program runs both with 1, 2, 4, 8 and 16 streams, several times
+// over, then once more with the number of streams that it ships with.
 //
 // Right: each workload ships the fewest streams that came within 10 % of the best here, on this GPU.
 // Constants from your own sweep are as right, for your GPU.
@@ -21,8 +21,8 @@
 
 constexpr int kSweep[] = {1, 2, 4, 8, 16};
 constexpr int kMostStreams = 16;
-constexpr int kTapes = 20, kTapeBlocks = 64, kTapeThreads = 128;
-constexpr int kDiscs = 16, kDiscBlocks = 2048, kDiscThreads = 64, kDiscSamples = 16384;
+constexpr int kTapes = 20, kTapeThreads = 128;
+constexpr int kDiscs = 16, kDiscThreads = 64;
 constexpr int kShapes = 12288, kClicks = 8;  // shapes of a click, and clicks that are looked for
 
 /// `steps` steps of x = factor * x + 1, modulo 2^32.
@@ -45,25 +45,29 @@ __device__ void add(unsigned value, unsigned* sum) {
     if (threadIdx.x % 32 == 0) atomicAdd(sum, value);
 }
 
-/// Adds up what the filter makes of a tape: of its samples each thread has every 8192nd.
-__global__ void clean(const unsigned* samples, int count, Filter filter, unsigned* sum) {
-    unsigned noise = 0;
+/// Adds up what the filter makes of a tape, whose samples the threads take in turn. `before` is the sum of
+/// the tape before it.
+__global__ void clean(const unsigned* samples, int count, Filter filter, const unsigned* before,
+                      unsigned* sum) {
+    unsigned noise = *before;
 #pragma unroll 8
-    for (int i = blockIdx.x * kTapeThreads + threadIdx.x; i < count; i += kTapeBlocks * kTapeThreads)
+    for (int i = blockIdx.x * kTapeThreads + threadIdx.x; i < count; i += gridDim.x * kTapeThreads)
         noise = filter.factor * noise + samples[i];
     add(filter(noise), sum);
 }
 
-/// Adds up what a disc sounds like, once each thread has taken eight clicks off it.
-__global__ void restore(const unsigned* samples, Filter filter, unsigned* sum) {
+/// Adds up what a disc sounds like after the one before it, once each thread has taken eight clicks off it.
+__global__ void restore(const unsigned* samples, int count, Filter filter, const unsigned* before,
+                        unsigned* sum) {
     __shared__ unsigned shapes[kShapes];
     for (int click = threadIdx.x; click < kShapes; click += kDiscThreads)
         shapes[click] = shape_of(click, filter.factor);
     __syncthreads();
     const unsigned groove = blockIdx.x * kDiscThreads + threadIdx.x;
-    unsigned sound = samples[groove % kDiscSamples] + groove;
+    unsigned sound = samples[groove % count] + groove + *before;
+    const Filter part{filter.factor, filter.steps / kClicks};
     for (int click = 0; click < kClicks; ++click) {
-        sound = filter(sound);
+        sound = part(sound);
         sound -= shapes[sound % kShapes];
     }
     add(sound, sum);
@@ -80,32 +84,6 @@ struct AllAtOnce {
     unsigned operator()(unsigned x) const { return factor * x + increment; }
 };
 
-unsigned cleaned(const unsigned* samples, int count, Filter filter) {
-    std::vector<unsigned> noise(kTapeBlocks * kTapeThreads);
-    for (int i = 0; i < count; ++i) {
-        unsigned& its_noise = noise[i % noise.size()];
-        its_noise = filter.factor * its_noise + samples[i];
-    }
-    const AllAtOnce all(filter);
-    unsigned sum = 0;
-    for (const unsigned its_noise : noise) sum += all(its_noise);
-    return sum;
-}
-
-unsigned restored(const unsigned* samples, Filter filter) {
-    const AllAtOnce all(filter);
-    unsigned sum = 0;
-    for (unsigned groove = 0; groove < kDiscBlocks * kDiscThreads; ++groove) {
-        unsigned sound = samples[groove % kDiscSamples] + groove;
-        for (int click = 0; click < kClicks; ++click) {
-            sound = all(sound);
-            sound -= shape_of(sound % kShapes, filter.factor);
-        }
-        sum += sound;
-    }
-    return sum;
-}
-
 /// Holds a vector's memory while the GPU copies from it.
 class Held {
   public:
@@ -121,12 +99,55 @@ class Held {
     std::vector<unsigned>& numbers_;
 };
 
-/// `jobs` tapes or discs with `samples` samples each. Each has a filter of its own.
+/// What a workload is like. A job is a tape or a disc.
 struct Workload {
     std::string name;
-    int jobs, samples, steps;
-    [[nodiscard]] Filter filter(int job) const { return {8u * static_cast<unsigned>(job) + 5, steps}; }
+    int jobs, threads;
+    int samples, blocks, steps;  // of a job
+    int series;                  // that jobs belong to, in turn; each goes on where the one before it ended
+    int places;                  // for the samples of a job, in the GPU's memory
+    int worst, worse;            // the job in the worst state takes so many times as many steps
+
+    [[nodiscard]] Filter filter(int job) const {
+        return {8u * static_cast<unsigned>(job) + 5, job == worst ? worse * steps : steps};
+    }
+    [[nodiscard]] const unsigned* before(int job, const unsigned* sums) const {
+        return job < series ? &sums[0] : &sums[job - series + 1];
+    }
 };
+
+/// With at least so many `samples` and `steps`.
+Workload drawn(const std::string& name, int jobs, int threads, int samples, int steps, std::mt19937& random) {
+    const auto below = [&random](int count) { return static_cast<int>(random() % count); };
+    return {name,         jobs,         threads,     samples << below(9), 16 << below(7), steps << below(5),
+            1 + below(7), 1 + below(7), below(jobs), 1 << below(4)};
+}
+
+unsigned cleaned(const unsigned* samples, const Workload& work, Filter filter, unsigned before) {
+    std::vector<unsigned> noise(size_t{1} * work.blocks * work.threads, before);
+    for (int i = 0; i < work.samples; ++i) {
+        unsigned& its_noise = noise[i % noise.size()];
+        its_noise = filter.factor * its_noise + samples[i];
+    }
+    const AllAtOnce all(filter);
+    unsigned sum = 0;
+    for (const unsigned its_noise : noise) sum += all(its_noise);
+    return sum;
+}
+
+unsigned restored(const unsigned* samples, const Workload& work, Filter filter, unsigned before) {
+    const AllAtOnce all({filter.factor, filter.steps / kClicks});
+    unsigned sum = 0;
+    for (int groove = 0; groove < work.blocks * work.threads; ++groove) {
+        unsigned sound = samples[groove % work.samples] + groove + before;
+        for (int click = 0; click < kClicks; ++click) {
+            sound = all(sound);
+            sound -= shape_of(sound % kShapes, filter.factor);
+        }
+        sum += sound;
+    }
+    return sum;
+}
 
 double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
@@ -144,58 +165,74 @@ int fewest_streams(const std::map<int, std::vector<double>>& times_ms) {
 
 int main(int argc, char** argv) {
     Options options(argc, argv, "Runs two workloads with 1 to 16 streams, then with the shipped numbers.");
-    const int tape = static_cast<int>(options.integer("--tape", 1'048'571, 1, 1 << 22, "samples of a tape"));
-    const int steps = static_cast<int>(options.integer("--steps", 61'440, 8, 1 << 20, "steps of a filter"));
+    const int least_samples =
+        static_cast<int>(options.integer("--samples", 4096, 1, 1 << 13, "samples of a job at least"));
+    const int least_steps =
+        static_cast<int>(options.integer("--steps", 4096, 8, 1 << 15, "steps of a job at least"));
+    const auto seed =
+        static_cast<unsigned>(options.integer("--seed", 188996, 0, 1'000'000, "of the archive"));
     const int repetitions =
         static_cast<int>(options.integer("--repetitions", 5, 1, 100, "runs of the sweep"));
     options.done();
-    const Workload tapes{"tapes", kTapes, tape, steps}, discs{"discs", kDiscs, kDiscSamples, steps / kClicks};
-    const size_t inputs = size_t{1} * kTapes * std::max(tape, kDiscSamples);
-    require_gpu((inputs + kTapes) * sizeof(unsigned));
+    std::mt19937 random(seed);
+    const Workload tapes = drawn("tapes", kTapes, kTapeThreads, least_samples, least_steps, random);
+    const Workload discs = drawn("discs", kDiscs, kDiscThreads, least_samples, least_steps, random);
+    const size_t longest = std::max(tapes.samples, discs.samples);
+    const size_t room = longest * std::max(tapes.places, discs.places);
+    require_gpu((room + kTapes + 1) * sizeof(unsigned));
 
-    std::mt19937 random(7);
-    std::vector<unsigned> samples(inputs);
+    std::vector<unsigned> samples(kTapes * longest);
     for (unsigned& sample : samples) sample = static_cast<unsigned>(random());
     const Held held(samples);
-    std::map<std::string, std::vector<unsigned>> expected;
-    for (int job = 0; job < tapes.jobs; ++job)
-        expected["tapes"].push_back(cleaned(&samples[size_t{1} * job * tape], tape, tapes.filter(job)));
-    for (int job = 0; job < discs.jobs; ++job)
-        expected["discs"].push_back(restored(&samples[size_t{1} * job * kDiscSamples], discs.filter(job)));
-    const auto input = device_array<unsigned>(inputs), sums = device_array<unsigned>(kTapes);
+    std::map<std::string, std::vector<unsigned>> expected{{"tapes", {0u}}, {"discs", {0u}}};
+    for (const Workload& work : {tapes, discs}) {
+        const auto sum_of = work.name == "tapes" ? cleaned : restored;
+        std::vector<unsigned>& sums = expected[work.name];
+        for (int job = 0; job < work.jobs; ++job)
+            sums.push_back(sum_of(&samples[size_t{1} * job * work.samples], work, work.filter(job),
+                                  *work.before(job, sums.data())));
+    }
+    const auto input = device_array<unsigned>(room), sums = device_array<unsigned>(kTapes + 1);
+    std::vector<Event> done(kTapes);
+    for (Event& event : done) event = make_event(cudaEventDisableTiming);
     std::vector<Stream> streams(kMostStreams);
     for (Stream& stream : streams) stream = make_stream(cudaStreamNonBlocking);
 
     size_t wrong = 0, checked = 0;
     // Runs the jobs on the first `used` streams, in a range of that name, and checks each sum; in ms.
     const auto run = [&](const Workload& work, int used, const std::string& name) {
-        CUDA_CHECK(cudaMemset(sums.get(), 0, kTapes * sizeof(unsigned)));
+        CUDA_CHECK(cudaMemset(sums.get(), 0, (kTapes + 1) * sizeof(unsigned)));
         CUDA_CHECK(cudaDeviceSynchronize());
         const auto began = std::chrono::steady_clock::now();
         {
             const nvtx3::scoped_range range{name};
             for (int job = 0; job < work.jobs; ++job) {
-                const size_t first = size_t{1} * job * work.samples;
                 const cudaStream_t stream = streams[job % used].get();
-                CUDA_CHECK(cudaMemcpyAsync(&input[first], &samples[first], work.samples * sizeof(unsigned),
-                                           cudaMemcpyHostToDevice, stream));
+                unsigned* const place = &input[size_t{1} * (job % work.places) * work.samples];
+                if (job >= work.places)
+                    CUDA_CHECK(cudaStreamWaitEvent(stream, done[job - work.places].get()));
+                CUDA_CHECK(cudaMemcpyAsync(place, &samples[size_t{1} * job * work.samples],
+                                           work.samples * sizeof(unsigned), cudaMemcpyHostToDevice, stream));
+                if (job >= work.series)
+                    CUDA_CHECK(cudaStreamWaitEvent(stream, done[job - work.series].get()));
+                const unsigned* const before = work.before(job, sums.get());
                 if (work.name == "tapes") {
-                    clean<<<kTapeBlocks, kTapeThreads, 0, stream>>>(&input[first], work.samples,
-                                                                    work.filter(job), &sums[job]);
+                    clean<<<work.blocks, kTapeThreads, 0, stream>>>(place, work.samples, work.filter(job),
+                                                                    before, &sums[job + 1]);
                     CUDA_CHECK(cudaGetLastError());
                 } else {
-                    restore<<<kDiscBlocks, kDiscThreads, 0, stream>>>(&input[first], work.filter(job),
-                                                                      &sums[job]);
+                    restore<<<work.blocks, kDiscThreads, 0, stream>>>(place, work.samples, work.filter(job),
+                                                                      before, &sums[job + 1]);
                     CUDA_CHECK(cudaGetLastError());
                 }
+                CUDA_CHECK(cudaEventRecord(done[job].get(), stream));
             }
             CUDA_CHECK(cudaDeviceSynchronize());
         }
         const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - began;
         std::vector<unsigned> found(work.jobs);
-        CUDA_CHECK(
-            cudaMemcpy(found.data(), sums.get(), work.jobs * sizeof(unsigned), cudaMemcpyDeviceToHost));
-        for (int job = 0; job < work.jobs; ++job) wrong += found[job] != expected[work.name][job];
+        CUDA_CHECK(cudaMemcpy(found.data(), &sums[1], work.jobs * sizeof(unsigned), cudaMemcpyDeviceToHost));
+        for (int job = 0; job < work.jobs; ++job) wrong += found[job] != expected[work.name][job + 1];
         checked += work.jobs;
         return elapsed.count();
     };
