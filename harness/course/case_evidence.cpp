@@ -113,12 +113,12 @@ bool is_recorded(const Course& course, const std::vector<Program>& programs) {
     return true;
 }
 
-Evidence open_recorded(const Course& course, const Program& program) {
-    Evidence evidence = Evidence::open(course.evidence_of(program));
+Evidence open_recorded(const Course& course, const Program& program, const std::string& gpu) {
+    Evidence evidence = Evidence::open(course.evidence_of(program, gpu));
     if (course.is_stale(program, evidence)) evidence.mark_stale();
     for (const Recording& recording : program.further) {
         if (recording.draft && !course.has_evidence_of(program.recorded_as(recording))) continue;
-        Evidence further = open_recorded(course, program.recorded_as(recording));
+        Evidence further = open_recorded(course, program.recorded_as(recording), gpu);
         if (further.is_stale()) evidence.mark_stale();
         evidence.add_recording(recording.name, std::move(further));
     }

@@ -35,8 +35,10 @@ struct CaseEvidence {
 [[nodiscard]] std::string missing_for_live(const Case& of);
 
 /// Opens a program's recorded run with its further recordings. It is marked as stale if the program has
-/// changed since. An Error if a recording is missing or damaged; a draft may be missing.
-[[nodiscard]] Evidence open_recorded(const Course& course, const Program& program);
+/// changed since. An Error if a recording is missing or damaged; a draft may be missing. If several GPUs have
+/// one, that in the folder `gpu` counts.
+[[nodiscard]] Evidence open_recorded(const Course& course, const Program& program,
+                                     const std::string& gpu = "");
 
 /// The same of today's program; nothing if a recording is missing, damaged or stale, or lacks ncu's pages
 /// that its case asks for.

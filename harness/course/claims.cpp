@@ -195,7 +195,7 @@ void check_structure(const Course& course, const Chapter& chapter, const AddClai
     const Claim about = not_judged(Claim::Kind::structure, chapter.id, "roofline");
     attempt(about, add, [&] {
         const RooflineEvidence found =
-            collect_points(course, chapter, "", open_recorded(course, roofs->programs[0]), false);
+            collect_points(course, chapter, "", open_recorded_roofs(course, chapter, ""), false);
         add_judged(add, about, found.left_out.empty(), join(found.left_out, "; "));
     });
 }

@@ -51,4 +51,8 @@ struct RooflineEvidence {
 [[nodiscard]] RooflineEvidence collect_points(const Course& course, const Chapter& chapter,
                                               const std::string& exercise, const Evidence& roofs, bool live);
 
+/// The chapter's recorded roofs, of the GPU that its pair or the named exercise was recorded on if there are.
+[[nodiscard]] Evidence open_recorded_roofs(const Course& course, const Chapter& chapter,
+                                           const std::string& exercise);
+
 }  // namespace lab

@@ -173,8 +173,8 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
     const Case& of = argument.starts_with("exercise ") ? subject_of(page, argument).of : chapter.pair;
     if (lacks_evidence(page.course, *roofs) || lacks_evidence(page.course, of)) return kNotRecorded;
     const std::string exercise = &of == &chapter.pair ? "" : of.name;
-    RooflineEvidence found =
-        collect_points(page.course, chapter, exercise, open_recorded(page.course, roofs->programs[0]), false);
+    RooflineEvidence found = collect_points(page.course, chapter, exercise,
+                                            open_recorded_roofs(page.course, chapter, exercise), false);
     if (!found.left_out.empty()) throw Error(found.left_out[0], kFindingFailed);
     std::string file = "roofline.svg";
     std::vector<std::string> kept_points, kept_roofs;

@@ -75,8 +75,10 @@ std::optional<RooflineEvidence> find_roofline(const Course& course, const Course
         const Program& program = roofs->programs[0];
         std::optional<Evidence> own = live ? own_live_run(course, program) : std::nullopt;
         if (live && !own) throw Error(fmt::format("{} has not been run here yet", program.file.string()));
-        return collect_points(course, chosen.chapter, chosen.part ? chosen.part->name : "",
-                              own ? std::move(*own) : open_recorded(course, program), live);
+        const std::string exercise = chosen.part ? chosen.part->name : "";
+        return collect_points(course, chosen.chapter, exercise,
+                              own ? std::move(*own) : open_recorded_roofs(course, chosen.chapter, exercise),
+                              live);
     } catch (const Error& problem) {
         missing = problem.what();
         return std::nullopt;

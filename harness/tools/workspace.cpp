@@ -19,13 +19,16 @@ namespace lab {
 namespace {
 
 /// The recorded run to show of a program; nothing if there is none.
-std::optional<fs::path> recorded_run(const fs::path& root, const Program& program) {
+std::optional<fs::path> recorded_run(const fs::path& root, const Program& program, const std::string& gpu) {
     std::set<fs::path> runs;  // by GPU
     std::error_code ignored;
-    for (const auto& gpu : fs::directory_iterator(root / program.evidence_folder, ignored))
-        if (fs::exists(gpu.path() / program.evidence_name()))
-            runs.insert(gpu.path() / program.evidence_name());
-    return runs.empty() ? std::nullopt : std::optional(*runs.begin());
+    for (const auto& folder : fs::directory_iterator(root / program.evidence_folder, ignored)) {
+        const fs::path run = folder.path() / program.evidence_name();
+        if (!fs::exists(run)) continue;
+        if (folder.path().filename() == gpu) return run;
+        runs.insert(run);
+    }
+    return runs.empty() ? std::nullopt : std::optional(*runs.rbegin());
 }
 
 void apply_patch(const fs::path& patch, const fs::path& base, const fs::path& to) {
@@ -115,8 +118,8 @@ std::map<std::string, std::string> Workspace::sources_of(const Program& program)
     return texts;
 }
 
-fs::path Workspace::evidence_of(const Program& program) const {
-    if (const auto run = recorded_run(root_, program)) return *run;
+fs::path Workspace::evidence_of(const Program& program, const std::string& gpu) const {
+    if (const auto run = recorded_run(root_, program, gpu)) return *run;
     throw Error(
         fmt::format("no run of {} is recorded below {}. On a machine with a GPU and nsys: ./lab record",
                     program.file.string(), program.evidence_folder.string()),
@@ -124,7 +127,7 @@ fs::path Workspace::evidence_of(const Program& program) const {
 }
 
 bool Workspace::has_evidence_of(const Program& program) const {
-    return recorded_run(root_, program).has_value();
+    return recorded_run(root_, program, "").has_value();
 }
 
 void add_fingerprint(const Workspace& workspace, const Program& program, const std::string& seen,

@@ -42,9 +42,10 @@ class Workspace {
     /// The texts that a program is compiled from, by file name: its own and the headers in common/.
     [[nodiscard]] std::map<std::string, std::string> sources_of(const Program& program) const;
 
-    /// The recorded run of a program. If several GPUs have one, the first by name counts. If there is none,
-    /// an Error says how to record one.
-    [[nodiscard]] std::filesystem::path evidence_of(const Program& program) const;
+    /// The recorded run of a program. If several GPUs have one, that in the folder `gpu` counts, or else the
+    /// last by name. If there is none, an Error says how to record one.
+    [[nodiscard]] std::filesystem::path evidence_of(const Program& program,
+                                                    const std::string& gpu = "") const;
     /// Is a run of it recorded, fresh or stale?
     [[nodiscard]] bool has_evidence_of(const Program& program) const;
 
