@@ -2,8 +2,8 @@
 // group by group. It has totals, in which no amount counts for more than a cap, running totals on each page,
 // a histogram, and for each group the large amounts, the largest and the median.
 //
-// Symptom: the answers are right. With these tables the statistics take far longer than with others of the
-// same size.
+// Symptom: the answers are right. But the statistics of these three tables take several times as long as they
+// need to.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
