@@ -129,8 +129,10 @@ std::pair<pid_t, int> start_other(char** argv) {
 
 /// Makes two processes one program. Returns the other, if this one has started it: 0 if mpirun or srun has.
 pid_t meet(char** argv) {
-    ::setenv("NVSHMEM_DISABLE_NVLS", "1",
-             0);  // multicast needs a switch between the GPUs, and serves more of them
+    // Multicast needs a switch between the GPUs, and serves more of them. NCCL takes long to set up, and has
+    // no part in puts and barriers.
+    ::setenv("NVSHMEM_DISABLE_NVLS", "1", 0);
+    ::setenv("NVSHMEM_DISABLE_NCCL", "1", 0);
     const char* const number = std::getenv("DUNES_PROCESS");
     const char* launcher = std::getenv("PMIX_RANK");
     if (!launcher) launcher = std::getenv("PMI_RANK");
