@@ -35,7 +35,9 @@ set -o pipefail
 "$PLANTED" "$@" | perl -pe 's{$ENV{FIGURE}}{ my ($all, $ms) = ($&, $1); $all =~ s/\Q$ms\E/$ms * 1.1/e; $all }e'
 END
 chmod +x build/planted
-if gate build/base/"$target" build/planted; then
+verdict=$(gate build/base/"$target" build/planted) || true # slower, or the runs scatter too much to tell
+printf '%s\n' "$verdict"
+if ! grep -q '^✗ slower' <<<"$verdict"; then
     echo 'A planted slowdown of a tenth is not found: this job could not fail.' >&2
     exit 2
 fi

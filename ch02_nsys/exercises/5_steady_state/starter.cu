@@ -2,7 +2,7 @@
 // which alone are worth recording, and a tail. Meanwhile the series is saved and checked now and then, and
 // the launch is tuned. How often, and how long start-up and tail are, is drawn for each series.
 //
-// Symptom: recorded by profiler calls or by an NVTX range, the report has too few iterations.
+// Symptom: recorded by profiler calls or by an NVTX range, the report lacks the twenty iterations.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter

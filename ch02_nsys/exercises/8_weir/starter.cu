@@ -4,11 +4,11 @@
 // high the river stands, and a picture of the river is kept.
 //
 // Symptom: all numbers are right, and a step takes many times as long as expected. Task: find out by nsys
-// what costs the time, and save it.
+// what costs the time, and repair it.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
-// look:    nsys profile --trace=cuda,nvtx --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true -o
-// starter ./starter
+// look:    nsys profile --trace=cuda,nvtx --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true
+//          --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <cub/block/block_reduce.cuh>
 
 #include <algorithm>
