@@ -29,7 +29,7 @@ namespace cg = cooperative_groups;
 constexpr int kNeurons = 32, kThreads = 256;
 constexpr size_t kWorkers = 4, kPlaces = 8;
 constexpr size_t kMeasured = 4, kMeasuredSlice = 1024;  // threads by which the GPU's work is sized
-constexpr uint32_t kCodes = 32, kKeep = 29;             // rounds that they do; factor of a weight per step
+constexpr uint32_t kCodes = 256, kKeep = 29;            // rounds that they do; factor of a weight per step
 
 /// What training is like on an archive.
 struct Training {
