@@ -42,10 +42,6 @@ class Harvest:
         """The learning rate of a layer, as a part of RATE."""
         return 1 - 0.05 * (layer % self.rates)
 
-    def __str__(self):
-        return (f"{self.cameras} cameras, crates of {self.crate} photographs, {self.rates} learning rates, "
-                f"a lorry every {self.lorry} steps, a line every {self.line}")
-
 
 class Photographs:
     """All photographs and their qualities, in host memory. Each epoch has its crates in an order of its own."""
@@ -158,7 +154,7 @@ def train(model, photographs, harvest, profiler):
         if profiler:
             profiler.step()
     torch.cuda.synchronize()
-    print(f"{harvest}: {1e3 * (time.perf_counter() - begin) / (STEPS - BATCHES):.2f} ms per step")
+    print(f"{1e3 * (time.perf_counter() - begin) / (STEPS - BATCHES):.2f} ms per step")
     return log
 
 
