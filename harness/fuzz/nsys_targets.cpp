@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -126,6 +127,7 @@ void ask_as_export(const fs::path& file, std::string_view bytes) {
         else
             ask(file, choice % 4 == 2);
     } catch (const Error&) {
+    } catch (const std::bad_alloc&) {  // what SQLite says of some broken files; `lab` says it in a sentence
     }
 }
 

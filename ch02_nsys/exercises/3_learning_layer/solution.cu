@@ -1,5 +1,6 @@
-// Trains a layer of neurons. The samples are kept encoded; four threads decode batches while the GPU learns
-// from earlier ones, and the weights are kept after every step.
+// Trains a layer of neurons. The samples are kept encoded, in volumes; four threads decode the batches of a
+// volume while the GPU learns from earlier ones. The weights are kept after every step, and from time to time
+// the host notes how the neurons' states are spread.
 //
 // Right: there are so many places that the next batches are ready even while a heavy one is decoded, and
 // training takes them in order.
@@ -10,6 +11,7 @@
 #include <cooperative_groups/reduce.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -27,9 +29,25 @@ namespace cg = cooperative_groups;
 
 constexpr int kNeurons = 32, kThreads = 256;
 constexpr size_t kWorkers = 4, kPlaces = 32;
-constexpr size_t kMeasured = 4;              // threads by which the GPU's work is sized
-constexpr size_t kSlice = 1024;              // numbers that are decoded together, for the cache's sake
-constexpr uint32_t kCodes = 32, kKeep = 29;  // rounds of the lightest code; factor of a weight per step
+constexpr size_t kMeasured = 4, kMeasuredSlice = 1024;  // threads by which the GPU's work is sized
+constexpr uint32_t kCodes = 256, kKeep = 29;            // rounds that they do; factor of a weight per step
+
+/// What training is like on an archive.
+struct Training {
+    uint32_t lightest;  ///< rounds of the lightest code
+    int doublings;      ///< of that, at most: half of the batches have none, a quarter has one, and so on
+    int quarters;       ///< of the time that four threads should take for a batch: the GPU's for a step
+    size_t slice;       ///< numbers that are decoded together, for the cache's sake
+    size_t volume;      ///< batches that are kept together
+    size_t judged, steps_per_look;  ///< states that the host sorts, and how often
+};
+
+Training training_of(std::mt19937& random) {
+    const auto power = [&random](int low, int high) { return 1u << (low + random() % (high - low + 1)); };
+    const uint32_t lightest = power(2, 6);
+    const int doublings = static_cast<int>(random() % 6), quarters = 1 + static_cast<int>(random() % 8);
+    return {lightest, doublings, quarters, power(4, 13), power(3, 6), power(6, 14), power(0, 4)};
+}
 
 /// A linear congruential generator: it codes numbers, and is the neurons' response.
 struct Generator {
@@ -71,11 +89,12 @@ __global__ void update(const uint32_t* slopes, uint32_t* weights) {
 struct Archive {
     std::vector<uint32_t> rounds, encoded;
 
-    Archive(size_t batches, size_t count) : rounds(batches), encoded(batches * count) {
-        std::mt19937 random(258);
+    Archive(size_t batches, size_t count, const Training& training, std::mt19937& random)
+        : rounds(batches), encoded(batches * count) {
+        const uint32_t heaviest = 1u << training.doublings;
         for (uint32_t& its : rounds) {
-            its = kCodes;
-            for (auto bits = static_cast<uint32_t>(random()) | 32; bits % 2 == 0; bits /= 2) its *= 2;
+            its = training.lightest;
+            for (auto bits = static_cast<uint32_t>(random()) | heaviest; bits % 2 == 0; bits /= 2) its *= 2;
         }
         for (uint32_t& number : encoded) number = static_cast<uint32_t>(random());
     }
@@ -85,16 +104,21 @@ struct Archive {
 class Queue {
   public:
     Queue(size_t batches, size_t count)
-        : batches_(batches), places_(kPlaces, std::vector<uint32_t>(count)), is_ready_(batches) {}
+        : places_(kPlaces, std::vector<uint32_t>(count)), is_ready_(batches) {}
 
     [[nodiscard]] uint32_t* place(size_t batch) { return places_[batch % kPlaces].data(); }
 
-    /// The next batch that no worker has begun, once there is a place for it; `batches` if there is none.
+    /// From now on batches before `last` may be begun.
+    void open(size_t last) {
+        const std::lock_guard lock(mutex_);
+        last_ = last;
+    }
+    /// The next batch that no worker has begun, once there is a place for it; `last` if there is none.
     size_t begin() {
         std::unique_lock lock(mutex_);
-        const size_t batch = std::min(begun_, batches_);
-        if (batch < batches_) ++begun_;
-        changed_.wait(lock, [&] { return batch < taken_ + kPlaces || batch == batches_; });
+        const size_t batch = std::min(begun_, last_);
+        if (batch < last_) ++begun_;
+        changed_.wait(lock, [&] { return batch < taken_ + kPlaces || batch == last_; });
         return batch;
     }
     void end(size_t batch) {
@@ -122,10 +146,18 @@ class Queue {
   private:
     std::mutex mutex_;
     std::condition_variable changed_;
-    size_t batches_, begun_ = 0, taken_ = 0, decoded_ = 0;
+    size_t last_ = 0, begun_ = 0, taken_ = 0, decoded_ = 0;
     std::vector<std::vector<uint32_t>> places_;
     std::vector<bool> is_ready_;
 };
+
+using Quartiles = std::array<uint32_t, 3>;
+
+/// Sorts the states.
+Quartiles quartiles_of(std::vector<uint32_t>& states) {
+    std::sort(states.begin(), states.end());
+    return {states[states.size() / 4], states[states.size() / 2], states[states.size() * 3 / 4]};
+}
 
 /// Does `work`, on the GPU too, and returns how long it takes.
 template <class Work>
@@ -140,18 +172,23 @@ int main(int argc, char** argv) {
     Options options(argc, argv, "Trains a layer of neurons on batches that the host decodes.");
     const int samples = static_cast<int>(options.integer("--samples", 4096, 1, 65'536, "samples in a batch"));
     const size_t steps = options.integer("--steps", 64, 1, 1000, "steps of training, one batch each");
+    const auto seed =
+        static_cast<unsigned>(options.integer("--seed", 245'928, 0, 1'000'000, "of the archive"));
     options.done();
     const size_t count = static_cast<size_t>(samples) * kNeurons, bytes = count * sizeof(uint32_t);
     require_gpu(2 * bytes + 2 * kNeurons * sizeof(uint32_t));
 
-    const Archive archive(steps, count);
+    std::mt19937 random(seed);
+    Training training = training_of(random);
+    training.judged = std::min(training.judged, count);
+    const Archive archive(steps, count, training, random);
     Queue queue(steps, count);
     const nvtx3::named_category loader{1, "loader"};
-    const auto decode = [&](size_t batch, uint32_t rounds) {
+    const auto decode = [&](size_t batch, uint32_t rounds, size_t slice) {
         const uint32_t* const encoded = &archive.encoded[batch * count];
         uint32_t* const numbers = queue.place(batch);
-        for (size_t first = 0; first < count; first += kSlice) {
-            const size_t last = std::min(first + kSlice, count);
+        for (size_t first = 0; first < count; first += slice) {
+            const size_t last = std::min(first + slice, count);
             std::copy(encoded + first, encoded + last, numbers + first);
             for (uint32_t round = 0; round < rounds; ++round)
                 for (size_t i = first; i < last; ++i) numbers[i] = kCode(numbers[i]);
@@ -160,12 +197,14 @@ int main(int argc, char** argv) {
     };
     const auto load = [&](size_t batch) {
         nvtx3::scoped_range range{"load"};
-        decode(batch, archive.rounds[batch]);
+        decode(batch, archive.rounds[batch], training.slice);
         nvtx3::mark("batch ready", loader, nvtx3::payload{batch});
     };
     const auto inputs = device_array<uint32_t>(count), states = device_array<uint32_t>(count),
                weights = device_array<uint32_t>(kNeurons), slopes = device_array<uint32_t>(kNeurons);
     std::vector<uint32_t> history(steps * kNeurons);  // the weights after each step
+    std::vector<uint32_t> judged(training.judged);
+    std::vector<Quartiles> quartiles;
     int rounds = 1;
     const auto forward = [&] {
         nvtx3::scoped_range range{"forward"};
@@ -183,6 +222,12 @@ int main(int argc, char** argv) {
         update<<<1, kNeurons>>>(slopes.get(), weights.get());
         CUDA_CHECK(cudaGetLastError());
     };
+    const auto judge = [&] {
+        nvtx3::scoped_range range{"judge"};
+        CUDA_CHECK(cudaMemcpy(judged.data(), states.get(), judged.size() * sizeof(uint32_t),
+                              cudaMemcpyDeviceToHost));
+        quartiles.push_back(quartiles_of(judged));
+    };
 
     {
         nvtx3::scoped_range range{"warm-up"};
@@ -192,12 +237,13 @@ int main(int argc, char** argv) {
         backward();
         opt();
         CUDA_CHECK(cudaMemset(weights.get(), 0, kNeurons * sizeof(uint32_t)));
-        // On any machine a step takes the GPU 1.5 times as long as four threads take for a batch, on average.
+        // On any machine a step takes the GPU that share of what four threads should take, on average.
         double codes = 0, forward_ms = 0;
         for (const uint32_t its : archive.rounds) codes += static_cast<double>(its) / kCodes / steps;
         const auto decode_some = [&] {
             std::vector<std::thread> workers;
-            for (size_t w = 0; w < kMeasured; ++w) workers.emplace_back(decode, w % steps, kCodes);
+            for (size_t w = 0; w < kMeasured; ++w)
+                workers.emplace_back(decode, w % steps, kCodes, kMeasuredSlice);
             for (std::thread& worker : workers) worker.join();
         };
         const double code_ms =
@@ -206,35 +252,44 @@ int main(int argc, char** argv) {
             rounds *= 2;
             forward_ms = std::min(milliseconds(forward), milliseconds(forward));
         }
-        rounds = std::max(1, static_cast<int>(rounds * (1.5 * codes * code_ms / kMeasured / forward_ms)));
+        rounds = std::max(1, static_cast<int>(rounds * (training.quarters / 4.0 * codes * code_ms /
+                                                        kMeasured / forward_ms)));
     }
 
     const size_t decoded_before = queue.decoded();
     const double elapsed_ms = milliseconds([&] {
         nvtx3::scoped_range range{"train"};
-        std::vector<std::thread> workers;
-        for (size_t worker = 0; worker < kWorkers; ++worker)
-            workers.emplace_back([&] {
-                for (size_t batch; (batch = queue.begin()) < steps; queue.end(batch)) load(batch);
-            });
-        for (size_t step = 0; step < steps; ++step) {
-            {
-                nvtx3::scoped_range waiting{"next"};
-                queue.wait_for(step);
+        for (size_t first = 0; first < steps; first += training.volume) {
+            nvtx3::scoped_range opened{"volume"};
+            const size_t last = std::min(first + training.volume, steps);
+            queue.open(last);
+            std::vector<std::thread> workers;
+            for (size_t worker = 0; worker < kWorkers; ++worker)
+                workers.emplace_back([&] {
+                    for (size_t batch; (batch = queue.begin()) < last; queue.end(batch)) load(batch);
+                });
+            for (size_t step = first; step < last; ++step) {
+                {
+                    nvtx3::scoped_range waiting{"next"};
+                    queue.wait_for(step);
+                }
+                {
+                    nvtx3::scoped_range copying{"copy"};
+                    CUDA_CHECK(cudaMemcpy(inputs.get(), queue.place(step), bytes, cudaMemcpyHostToDevice));
+                }
+                queue.take(step);
+                forward();
+                backward();
+                opt();
+                {
+                    nvtx3::scoped_range saving{"save"};
+                    CUDA_CHECK(cudaMemcpy(&history[step * kNeurons], weights.get(),
+                                          kNeurons * sizeof(uint32_t), cudaMemcpyDeviceToHost));
+                }
+                if (step % training.steps_per_look == 0) judge();
             }
-            {
-                nvtx3::scoped_range copying{"copy"};
-                CUDA_CHECK(cudaMemcpy(inputs.get(), queue.place(step), bytes, cudaMemcpyHostToDevice));
-            }
-            queue.take(step);
-            forward();
-            backward();
-            opt();
-            nvtx3::scoped_range saving{"save"};
-            CUDA_CHECK(cudaMemcpy(&history[step * kNeurons], weights.get(), kNeurons * sizeof(uint32_t),
-                                  cudaMemcpyDeviceToHost));
+            for (std::thread& worker : workers) worker.join();
         }
-        for (std::thread& worker : workers) worker.join();
     });
 
     size_t wrong = 0;
@@ -248,10 +303,14 @@ int main(int argc, char** argv) {
                 expected[neuron] += response(code(archive.encoded[step * count + i]));
             wrong += history[step * kNeurons + neuron] != expected[neuron];
         }
+        if (step % training.steps_per_look != 0) continue;
+        for (size_t i = 0; i < judged.size(); ++i)
+            judged[i] = response(code(archive.encoded[step * count + i]));
+        wrong += quartiles[step / training.steps_per_look] != quartiles_of(judged);
     }
     std::printf("%zu steps of %d samples, %d rounds each, %zu numbers decoded: %.2f ms\n", steps, samples,
                 rounds, queue.decoded() - decoded_before, elapsed_ms);
-    std::printf("weight 0: expected %u, found %u; %zu weights wrong on the way\n", expected[0],
+    std::printf("weight 0: expected %u, found %u; %zu weights and quartiles wrong on the way\n", expected[0],
                 history[(steps - 1) * kNeurons], wrong);
     return wrong == 0 ? 0 : 1;
 }

@@ -1,8 +1,10 @@
-// Dunes wander through a desert whose northern half belongs to one GPU and whose southern half to another,
-// with a process for each. A step of the wind turns every height into a sum of its own and its four
-// neighbors'. Where the halves meet, the neighbors' row comes from the other GPU.
+// Dunes of sand in several colors wander through a desert whose northern half belongs to one GPU and whose
+// southern half to another, with a process for each. A step of the storm turns every height into a sum of its
+// own, its four neighbors' of the same color and the wind, and then blows it about; loose sand longer than
+// firm. Where the halves meet, the neighbors' rows come from the other GPU.
 //
-// Symptom: all heights are right. But a step takes several times as long as `blow` does.
+// Symptom: all heights are right. But a step takes more than twice as long as `blow`, at the mean of both
+// GPUs.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -rdc=true -I../../.. solution.cu -o solution
 //          -I$NVSHMEM_HOME/include -L$NVSHMEM_HOME/lib -lnvshmem_host -lnvshmem_device
@@ -17,9 +19,9 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -28,45 +30,82 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kThreads = 256, kWarmUp = 2, kLogSteps = 32;
+constexpr int kThreads = 256, kWarmUp = 2;
+constexpr int kZones = 8, kGusts = 32, kGustsOfLoose = 256;  // zones of the desert; gusts of a step
 
-/// A half with a row of the other half at either side: rows 0 and `rows` + 1 are the other's. The desert goes
-/// round.
+/// What a storm is like.
+struct Storm {
+    int colors;      // of the sand
+    int rows;        // of a half
+    int log_every;   // steps until a number goes into the log
+    int other_wind;  // steps until the wind has changed, on average
+    int loose;       // zones until one has loose sand, on average
+};
+
+Storm storm_of(std::mt19937& random) {
+    const auto up_to_32 = [&random] { return 1 << random() % 6; };
+    const int colors = up_to_32(), rows = 4 << random() % 9, log_every = up_to_32();
+    return {colors, rows, log_every, up_to_32(), up_to_32()};
+}
+
+/// A gust turns a height into factor * height + 1, modulo 2^32. Zones have equally many rows.
+struct Sand {
+    unsigned factor;
+    int gusts[kZones];
+    /// `rows` of the whole desert; its rows count from 1.
+    [[nodiscard]] __host__ __device__ int gusts_in(int row, int rows) const {
+        return gusts[(row - 1) * kZones / rows];
+    }
+};
+
+/// Rows `first` + 1 to `first` + `rows` of the desert, and one more at either side: rows 0 and `rows` + 1 are
+/// copies of the other half's. The desert goes round.
 struct Half {
-    int rows, width;
-    [[nodiscard]] size_t cells() const { return size_t{1} * (rows + 2) * width; }
-    [[nodiscard]] __host__ __device__ size_t row(int number) const { return size_t{1} * number * width; }
+    int first, rows, width, colors;
+    [[nodiscard]] size_t cells() const { return size_t{1} * colors * (rows + 2) * width; }
+    [[nodiscard]] __host__ __device__ size_t row(int number, int color) const {
+        return (size_t{1} * number * colors + color) * width;
+    }
 };
 
 /// Of a row of the whole desert, from 1 on; after the last comes the first.
-__host__ __device__ unsigned first_height(int row, int column, int rows) {
+__host__ __device__ unsigned first_height(int row, int color, int column, int rows) {
     const unsigned its = static_cast<unsigned>((row + rows - 1) % rows + 1);
-    return its * 2654435761u + static_cast<unsigned>(column) * 40503u;
+    return its * 2654435761u + static_cast<unsigned>(column) * 40503u + static_cast<unsigned>(color);
 }
 
-__host__ __device__ unsigned blown(const unsigned* row, size_t width, size_t at) {
-    const size_t west = at == 0 ? width - 1 : at - 1, east = at + 1 == width ? 0 : at + 1;
-    return 3 * row[at] + row[west] + row[east] + *(row + at - width) + *(row + at + width);
+/// What a height becomes before the gusts.
+__host__ __device__ unsigned shifted(const unsigned* heights, const Half& half, int row, int color,
+                                     int column, unsigned wind) {
+    const int west = column == 0 ? half.width - 1 : column - 1;
+    const int east = column + 1 == half.width ? 0 : column + 1;
+    const unsigned* const its = &heights[half.row(row, color)];
+    return 3 * its[column] + its[west] + its[east] + heights[half.row(row - 1, color) + column] +
+           heights[half.row(row + 1, color) + column] + wind;
 }
 
-__global__ void heap_up(unsigned* heights, Half half, int first_row) {
-    const int column = blockIdx.x * kThreads + threadIdx.x, row = blockIdx.y;
+__global__ void heap_up(unsigned* heights, Half half) {
+    const int column = blockIdx.x * kThreads + threadIdx.x, row = blockIdx.y, color = blockIdx.z;
     if (column < half.width)
-        heights[half.row(row) + column] = first_height(first_row + row, column, 2 * half.rows);
+        heights[half.row(row, color) + column] = first_height(half.first + row, color, column, 2 * half.rows);
 }
 
-/// A block a part of a row. What belongs to a border row also goes into the other's half, and is counted
-/// there.
-__global__ void blow(const unsigned* now, unsigned* then, Half half, std::uint64_t* came, int other) {
-    const int first = blockIdx.x * kThreads, column = first + threadIdx.x, number = blockIdx.y + 1;
-    const size_t row = half.row(number);
-    if (column < half.width) then[row + column] = blown(&now[row], half.width, column);
-    if (number != 1 && number != half.rows) return;
-    __syncthreads();  // this part is whole
-    // The first and the last own row are the other's last and first.
-    const int theirs = number == 1 ? half.rows + 1 : 0;
-    nvshmemx_uint_put_signal_block(&then[half.row(theirs) + first], &then[row + first],
-                                   min(kThreads, half.width - first), came, 1, NVSHMEM_SIGNAL_ADD, other);
+/// A block a part of a row of a color. The wind is another in every column.
+__global__ void blow(const unsigned* now, unsigned* then, Half half, const unsigned* wind, Sand sand) {
+    const int column = blockIdx.x * kThreads + threadIdx.x, row = blockIdx.y + 1, color = blockIdx.z;
+    if (column >= half.width) return;
+    unsigned height = shifted(now, half, row, color, column, wind[column]);
+    const int gusts = sand.gusts_in(half.first + row, 2 * half.rows);
+    for (int gust = 0; gust < gusts; ++gust) height = sand.factor * height + 1;
+    then[half.row(row, color) + column] = height;
+}
+
+/// The wind in each column.
+std::vector<unsigned> wind_of(int number, int width) {
+    std::mt19937 random(static_cast<unsigned>(number));
+    std::vector<unsigned> wind(width);
+    for (unsigned& of_column : wind) of_column = static_cast<unsigned>(random());
+    return wind;
 }
 
 /// Starts this program once more, as the process of the second GPU. What is written into the returned pipe,
@@ -90,8 +129,10 @@ std::pair<pid_t, int> start_other(char** argv) {
 
 /// Makes two processes one program. Returns the other, if this one has started it: 0 if mpirun or srun has.
 pid_t meet(char** argv) {
-    ::setenv("NVSHMEM_DISABLE_NVLS", "1",
-             0);  // multicast needs a switch between the GPUs, and serves more of them
+    // Multicast needs a switch between the GPUs, and serves more of them. NCCL takes long to set up, and has
+    // no part in puts and barriers.
+    ::setenv("NVSHMEM_DISABLE_NVLS", "1", 0);
+    ::setenv("NVSHMEM_DISABLE_NCCL", "1", 0);
     const char* const number = std::getenv("DUNES_PROCESS");
     const char* launcher = std::getenv("PMIX_RANK");
     if (!launcher) launcher = std::getenv("PMI_RANK");
@@ -119,53 +160,71 @@ pid_t meet(char** argv) {
     return other.first;
 }
 
-/// How many of this half's heights are wrong.
-size_t wrong_in(const std::vector<unsigned>& found, const Half& half, int me, int steps) {
-    const Half whole{2 * half.rows, half.width};
+/// How many of this half's heights are wrong after a step with each of the winds.
+size_t wrong_in(const std::vector<unsigned>& found, const Half& half, const Sand& sand,
+                const std::vector<int>& winds) {
+    const Half whole{0, 2 * half.rows, half.width, half.colors};
     std::vector<unsigned> now(whole.cells()), then(whole.cells());
-    for (int row = 0; row <= whole.rows + 1; ++row)
-        for (int column = 0; column < whole.width; ++column)
-            now[whole.row(row) + column] = first_height(row, column, whole.rows);
-    for (int step = 0; step < steps; ++step) {
-        for (int row = 1; row <= whole.rows; ++row) {
-            const unsigned* const its = &now[whole.row(row)];
-            unsigned* const blown_row = &then[whole.row(row)];
-            blown_row[0] = blown(its, whole.width, 0);
-            for (int column = 1; column + 1 < whole.width; ++column)
-                blown_row[column] = 3 * its[column] + its[column - 1] + its[column + 1] +
-                                    *(its + column - whole.width) + its[column + whole.width];
-            blown_row[whole.width - 1] = blown(its, whole.width, whole.width - 1);
+    for (int color = 0; color < whole.colors; ++color)
+        for (int row = 0; row <= whole.rows + 1; ++row)
+            for (int column = 0; column < whole.width; ++column)
+                now[whole.row(row, color) + column] = first_height(row, color, column, whole.rows);
+    for (const int number : winds) {
+        const std::vector<unsigned> wind = wind_of(number, whole.width);
+        for (int color = 0; color < whole.colors; ++color) {
+            for (int row = 1; row <= whole.rows; ++row) {
+                unsigned factor = 1, increment = 0;  // of all gusts as a single one
+                for (int gust = sand.gusts_in(row, whole.rows); gust > 0; --gust)
+                    factor *= sand.factor, increment = sand.factor * increment + 1;
+                for (int column = 0; column < whole.width; ++column)
+                    then[whole.row(row, color) + column] =
+                        factor * shifted(now.data(), whole, row, color, column, wind[column]) + increment;
+            }
+            std::copy_n(&then[whole.row(whole.rows, color)], whole.width, &then[whole.row(0, color)]);
+            std::copy_n(&then[whole.row(1, color)], whole.width, &then[whole.row(whole.rows + 1, color)]);
         }
-        std::copy_n(&then[whole.row(whole.rows)], whole.width, &then[0]);
-        std::copy_n(&then[whole.row(1)], whole.width, &then[whole.row(whole.rows + 1)]);
         std::swap(now, then);
     }
     size_t wrong = 0;
-    for (size_t i = 0; i < found.size(); ++i) {
-        const unsigned expected = now[whole.row(1 + me * half.rows) + i];
-        if (found[i] != expected && ++wrong == 1)
-            std::printf("half %d, height %zu: expected %u, found %u\n", me, i, expected, found[i]);
-    }
+    for (int color = 0; color < half.colors; ++color)
+        for (int row = 1; row <= half.rows; ++row)
+            for (int column = 0; column < half.width; ++column) {
+                const unsigned expected = now[whole.row(half.first + row, color) + column];
+                const unsigned height = found[half.row(row, color) + column];
+                if (height != expected && ++wrong == 1)
+                    std::printf("color %d, row %d, column %d: expected %u, found %u\n", color,
+                                half.first + row, column, expected, height);
+            }
     return wrong;
 }
 
 int main(int argc, char** argv) {
     Options options(argc, argv, "Lets dunes wander through a desert that two GPUs share.");
-    Half half{};
-    half.rows = static_cast<int>(options.integer("--rows", 1024, 2, 16'384, "rows of a half"));
-    half.width = static_cast<int>(options.integer("--width", 4096, 2, 16'384, "heights of a row"));
+    const auto heights =
+        static_cast<int>(options.integer("--heights", 1 << 22, 256, 1 << 26, "of a half, in all colors"));
     const int steps =
-        static_cast<int>(options.integer("--steps", 96, 1, 10'000, "steps behind those to warm up"));
+        static_cast<int>(options.integer("--steps", 24, 1, 10'000, "steps behind those to warm up"));
+    const auto seed = static_cast<unsigned>(options.integer("--seed", 175289, 0, 10'000'000, "of the storm"));
     options.done();
     require_two_gpus();
     require_peer_access();
     const pid_t other_process = meet(argv);
-    require_gpu(4 * half.cells() * sizeof(unsigned));
     const int me = nvshmem_my_pe(), other = 1 - me;
     if (nvshmem_n_pes() != 2) {
         std::fprintf(stderr, "two processes are needed, not %d: mpirun -n 2\n", nvshmem_n_pes());
         std::exit(2);
     }
+
+    std::mt19937 random(seed);
+    const Storm storm = storm_of(random);
+    const Half half{me * storm.rows, storm.rows, std::max(1, heights / (storm.colors * storm.rows)),
+                    storm.colors};
+    require_gpu(4 * half.cells() * sizeof(unsigned));
+    Sand sand{static_cast<unsigned>(random()) / 8 * 8 + 5, {}};
+    for (int& gusts : sand.gusts) gusts = random() % storm.loose == 0 ? kGustsOfLoose : kGusts;
+    std::vector<int> winds(kWarmUp + steps);
+    for (size_t step = 1; step < winds.size(); ++step)
+        winds[step] = winds[step - 1] + (random() % storm.other_wind == 0 ? 1 : 0);
 
     // Symmetric memory: the same number of bytes in both processes, and a put names the place by the own
     // address.
@@ -175,28 +234,40 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "NVSHMEM has no room for this half; choose a smaller one (see --help)\n");
         std::exit(1);
     }
-    auto* const came = static_cast<std::uint64_t*>(nvshmem_calloc(1, sizeof(std::uint64_t)));
-    const Stream wind = make_stream(cudaStreamNonBlocking);
-    const dim3 grid((half.width + kThreads - 1) / kThreads, half.rows);
-    heap_up<<<dim3(grid.x, half.rows + 2), kThreads, 0, wind.get()>>>(now, half, me * half.rows);
+    const auto wind = device_array<unsigned>(half.width);
+    const Stream stream = make_stream(cudaStreamNonBlocking);
+    const dim3 grid((half.width + kThreads - 1) / kThreads, half.rows, half.colors);
+    heap_up<<<dim3(grid.x, half.rows + 2, half.colors), kThreads, 0, stream.get()>>>(now, half);
     CUDA_CHECK(cudaGetLastError());
 
     int done = 0;
-    unsigned logged = 0;
+    std::vector<unsigned> log;
     const auto blow_on = [&](int steps_more) {
         for (const int last = done + steps_more; done < last; ++done) {
-            blow<<<grid, kThreads, 0, wind.get()>>>(now, then, half, came, other);
+            if (done == 0 || winds[done] != winds[done - 1]) {
+                const std::vector<unsigned> other_wind = wind_of(winds[done], half.width);
+                CUDA_CHECK(cudaMemcpyAsync(wind.get(), other_wind.data(), half.width * sizeof(unsigned),
+                                           cudaMemcpyHostToDevice, stream.get()));
+            }
+            blow<<<grid, kThreads, 0, stream.get()>>>(now, then, half, wind.get(), sand);
             CUDA_CHECK(cudaGetLastError());
-            // Both rows of the other have come when all their parts have, of all steps.
-            nvshmemx_signal_wait_until_on_stream(came, NVSHMEM_CMP_GE, std::uint64_t{2} * grid.x * (done + 1),
-                                                 wind.get());
+            // The first and the last own row, all colors in a piece, are the other's last and first.
+            const size_t row_of_all = half.row(1, 0);
+            nvshmemx_uint_put_on_stream(&then[half.row(half.rows + 1, 0)], &then[half.row(1, 0)], row_of_all,
+                                        other, stream.get());
+            nvshmemx_uint_put_on_stream(&then[half.row(0, 0)], &then[half.row(half.rows, 0)], row_of_all,
+                                        other, stream.get());
+            nvshmemx_barrier_all_on_stream(stream.get());
             std::swap(now, then);
-            if (done % kLogSteps == 0)
-                CUDA_CHECK(
-                    cudaMemcpyAsync(&logged, now, sizeof(unsigned), cudaMemcpyDeviceToHost, wind.get()));
+            if ((done + 1) % storm.log_every == 0) {
+                unsigned height = 0;
+                CUDA_CHECK(cudaMemcpyAsync(&height, &now[half.row(1, 0)], sizeof(unsigned),
+                                           cudaMemcpyDeviceToHost, stream.get()));
+                CUDA_CHECK(cudaStreamSynchronize(stream.get()));
+                log.push_back(height);
+            }
         }
-        CUDA_CHECK(cudaStreamSynchronize(wind.get()));
-        nvshmem_barrier_all();
+        CUDA_CHECK(cudaStreamSynchronize(stream.get()));
     };
     {
         nvtx3::scoped_range range{"warm-up"};
@@ -209,17 +280,16 @@ int main(int argc, char** argv) {
     }
     const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
 
-    std::vector<unsigned> found(size_t{1} * half.rows * half.width);
-    CUDA_CHECK(
-        cudaMemcpy(found.data(), &now[half.row(1)], found.size() * sizeof(unsigned), cudaMemcpyDeviceToHost));
-    const size_t wrong = wrong_in(found, half, me, kWarmUp + steps);
+    std::vector<unsigned> found(half.cells());
+    CUDA_CHECK(cudaMemcpy(found.data(), now, found.size() * sizeof(unsigned), cudaMemcpyDeviceToHost));
+    const size_t wrong = wrong_in(found, half, sand, winds);
     if (me == 0)
-        std::printf("%d steps: %.2f us each, logged at last: %u\n", steps, elapsed.count() / steps, logged);
-    std::printf("half %d, wrong heights: expected 0, found %zu of %zu\n", me, wrong, found.size());
+        std::printf("%d steps: %.2f us each, %zu numbers in the log, the last of them %u\n", steps,
+                    elapsed.count() / steps, log.size(), log.empty() ? 0 : log.back());
+    std::printf("half %d, wrong heights: expected 0, found %zu\n", me, wrong);
     std::fflush(stdout);
     nvshmem_free(now);
     nvshmem_free(then);
-    nvshmem_free(came);
     nvshmem_finalize();
     int status = 0;
     if (other_process != 0 && ::waitpid(other_process, &status, 0) != other_process) status = -1;

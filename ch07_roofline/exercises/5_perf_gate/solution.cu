@@ -1,9 +1,10 @@
 // A small performance gate. 20 times it compares a program with itself (A/A), which should raise no alarm,
 // and 20 times with a copy that has 10 % more to do (A/B), which should. The machine is noisy, like a CI
-// machine. Then it does the same 1,000 times each with modelled times: how often is the gate wrong?
+// machine. Then it does the same 1,000 times each with modelled times: how often is the gate wrong? What the
+// machine is like, and how its team has set the gate, is drawn.
 //
-// Right: the runs are made in pairs, and a coin decides each time which one goes first. The verdict rests on
-// the median of the pairs' ratios and on its interval, whatever the noise looks like.
+// Right: the runs are made in pairs, and a coin decides each time which one goes first. So a machine's habits
+// can't keep step with one of the programs.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
@@ -15,6 +16,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/check.cuh"
@@ -54,23 +56,65 @@ unsigned expected_sum(int steps) {
     return sum;
 }
 
-/// The noise model: by which factor each run of a trial takes longer, whichever program it is. Four machines
-/// take turns. One drifts: it ends 20 % slower than it began. One has something to do in every second run,
-/// and one in two runs of four: 4 %. One is hit by others in an eighth of its runs, by 30 to 100 %. All have
-/// jitter besides.
-std::vector<double> noise_of(int trial, size_t runs, uint64_t seed) {
+/// A habit of a machine: the first half of each `period` runs takes longer. It began `phase` runs ago.
+struct Rhythm {
+    int period, phase;
+    double longer;
+};
+
+/// What a machine is like. Shares are of a run's usual time.
+struct Machine {
+    double drift;   // by which the last run of a trial takes longer than the first
+    int cold_runs;  // at the start of a trial
+    double cold;    // by which these take longer
+    Rhythm rhythms[2];
+    double hit;     // share of the runs that others hit, each by 30 to 100 %
+    double jitter;  // mean of an exponential distribution
+};
+
+/// How a team has set its gate.
+struct Settings {
+    size_t block;     // runs of a program, before it's the other one's turn
+    size_t left_out;  // runs at the start of a trial that don't count, while the machine warms up
+    size_t dropped;   // of each program, the slowest runs, which don't count either
+};
+
+std::pair<Machine, Settings> draw(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto between = [&](int least, int most) {
+        return least + static_cast<int>(random() % (most - least + 1));
+    };
+    Machine machine{};
+    machine.drift = between(0, 30) / 100.0;
+    machine.cold_runs = between(0, 16);
+    machine.cold = between(10, 50) / 100.0;
+    for (Rhythm& rhythm : machine.rhythms) {
+        constexpr int kPeriods[] = {2, 4, 6, 12};
+        const int period = kPeriods[between(0, 3)], phase = between(0, period - 1);
+        rhythm = {period, phase, between(0, 12) / 100.0};
+    }
+    machine.hit = between(0, 20) / 100.0;
+    machine.jitter = between(2, 80) / 1000.0;
+    constexpr size_t kBlocks[] = {1, 2, 3, 5, 6, 10, 15, 30};
+    Settings settings{};
+    settings.block = kBlocks[between(0, 7)];
+    settings.left_out = 2 * size_t(between(0, 8));
+    settings.dropped = size_t(between(0, 8));
+    return {machine, settings};
+}
+
+/// By which factor each run of a trial takes longer, whichever program it is.
+std::vector<double> noise_of(const Machine& machine, size_t runs, uint64_t seed) {
     std::mt19937_64 random(seed);
     const auto uniform = [&] { return static_cast<double>((random() >> 12) + 1) * 0x1p-52; };
     std::vector<double> factors(runs);
     for (size_t i = 0; i < runs; ++i) {
-        const double drift = 1 + 0.20 * static_cast<double>(i) / static_cast<double>(runs);
-        const double every_second = i % 2 == 1 ? 1.04 : 1, two_of_four = i % 4 == 1 || i % 4 == 2 ? 1.04 : 1;
-        const double hit = uniform() < 0.125 ? 1.3 + 0.7 * uniform() : 1;
-        const double jitter = 1 - 0.01 * std::log(uniform());
-        factors[i] = jitter * (trial % 4 == 0   ? drift
-                               : trial % 4 == 1 ? every_second
-                               : trial % 4 == 2 ? two_of_four
-                                                : hit);
+        double factor = 1 + machine.drift * static_cast<double>(i) / static_cast<double>(runs);
+        if (i < size_t(machine.cold_runs)) factor *= 1 + machine.cold;
+        for (const Rhythm& rhythm : machine.rhythms)
+            if ((i + rhythm.phase) % rhythm.period < size_t(rhythm.period) / 2) factor *= 1 + rhythm.longer;
+        if (uniform() < machine.hit) factor *= 1.3 + 0.7 * uniform();
+        factors[i] = factor * (1 - machine.jitter * std::log(uniform()));
     }
     return factors;
 }
@@ -78,35 +122,26 @@ std::vector<double> noise_of(int trial, size_t runs, uint64_t seed) {
 enum class Verdict { slower, faster, no_difference, inconclusive };
 constexpr const char* kNames[] = {"slower", "faster", "no difference", "inconclusive"};
 
-/// The order of the runs, as a word of A and B: `pairs` of each.
-std::string plan(size_t pairs, uint64_t seed) {
+/// The order of the runs, as a word of A and B: `pairs` of each. For each pair, a coin decides which goes
+/// first.
+std::string plan(size_t pairs, const Settings&, uint64_t seed) {
     std::mt19937_64 coin(seed);
     std::string order;
     for (size_t i = 0; i < pairs; ++i) order += coin() >> 63 ? "BA" : "AB";
     return order;
 }
 
+/// The mean of all but the slowest runs, so that a few that others hit don't count.
+double usual_ms(std::vector<double> times_ms, size_t dropped) {
+    std::sort(times_ms.begin(), times_ms.end());
+    times_ms.resize(times_ms.size() - dropped);
+    return std::accumulate(times_ms.begin(), times_ms.end(), 0.0) / static_cast<double>(times_ms.size());
+}
+
 /// Is B slower than A? By the times of their runs, each in the order in which they were made.
-Verdict judge(const std::vector<double>& a_ms, const std::vector<double>& b_ms) {
-    const size_t pairs = a_ms.size();
-    std::vector<double> ratios;  // logarithms, so that twice is as far from 0 as half
-    for (size_t i = 0; i < pairs; ++i) ratios.push_back(std::log(b_ms[i] / a_ms[i]));
-    std::sort(ratios.begin(), ratios.end());
-    // Each ratio lies below the true median with probability 1/2. So the rank-th smallest and the rank-th
-    // largest enclose it, unless fewer than `rank` of them fall on one side: the most that happens in 2.5 %
-    // of all cases.
-    size_t rank = 0;
-    for (double heads = std::pow(0.5, pairs), tail = heads; tail <= 0.025; tail += heads) {
-        ++rank;
-        heads *= static_cast<double>(pairs - rank + 1) / static_cast<double>(rank);
-    }
-    if (rank == 0) return Verdict::inconclusive;
-    const double low = ratios[rank - 1], high = ratios[pairs - rank];
-    const double median = (ratios[(pairs - 1) / 2] + ratios[pairs / 2]) / 2;
-    const double matters = std::log(1.025), threshold = std::log(1.05);
-    if (low > 0 && median >= matters) return Verdict::slower;
-    if (high < 0 && median <= -matters) return Verdict::faster;
-    return low > -threshold && high < threshold ? Verdict::no_difference : Verdict::inconclusive;
+Verdict judge(const std::vector<double>& a_ms, const std::vector<double>& b_ms, const Settings& settings) {
+    const double ratio = usual_ms(b_ms, settings.dropped) / usual_ms(a_ms, settings.dropped);
+    return ratio > 1.05 ? Verdict::slower : ratio < 1 / 1.05 ? Verdict::faster : Verdict::no_difference;
 }
 
 /// Runs A and B in the given order, and compares their results with the reference.
@@ -156,8 +191,8 @@ class Bench {
 /// The verdict on a trial: the runs' times are those of `times_ms`, in the order of `plan`. Ends the program
 /// if that isn't an order of as many A as B.
 template <class Times>
-Verdict verdict_on(size_t pairs, uint64_t seed, Times times_ms) {
-    const std::string order = plan(pairs, seed);
+Verdict verdict_on(size_t pairs, const Settings& settings, uint64_t seed, Times times_ms) {
+    const std::string order = plan(pairs, settings, seed);
     if (order.size() != 2 * pairs || size_t(std::count(order.begin(), order.end(), 'A')) != pairs) {
         std::fprintf(stderr, "the order of the runs, %s, must have %zu A and as many B\n", order.c_str(),
                      pairs);
@@ -165,16 +200,17 @@ Verdict verdict_on(size_t pairs, uint64_t seed, Times times_ms) {
     }
     const std::vector<double> times = times_ms(order);
     std::vector<double> a, b;
-    for (size_t i = 0; i < order.size(); ++i) (order[i] == 'A' ? a : b).push_back(times[i]);
-    return judge(a, b);
+    for (size_t i = settings.left_out; i < order.size(); ++i) (order[i] == 'A' ? a : b).push_back(times[i]);
+    return judge(a, b, settings);
 }
 
 /// In how many of `trials` the gate says that B is slower, if times are those of the noise model alone.
-int modelled_alarms(int trials, size_t pairs, double slowdown, uint64_t seed) {
+int modelled_alarms(const Machine& machine, const Settings& settings, int trials, size_t pairs,
+                    double slowdown, uint64_t seed) {
     int alarms = 0;
     for (int trial = 0; trial < trials; ++trial) {
-        const Verdict verdict = verdict_on(pairs, seed + 2 * trial, [&](const std::string& order) {
-            std::vector<double> times = noise_of(trial, 2 * pairs, seed + 2 * trial + 1);
+        const Verdict verdict = verdict_on(pairs, settings, seed + 2 * trial, [&](const std::string& order) {
+            std::vector<double> times = noise_of(machine, 2 * pairs, seed + 2 * trial + 1);
             for (size_t i = 0; i < order.size(); ++i) times[i] *= order[i] == 'B' ? slowdown : 1;
             return times;
         });
@@ -186,16 +222,19 @@ int modelled_alarms(int trials, size_t pairs, double slowdown, uint64_t seed) {
 int main(int argc, char** argv) {
     Options options(argc, argv, "Compares a program with itself and with a slower one, on a noisy machine.");
     const int trials = options.integer("--trials", 20, 1, 1000, "comparisons of each kind");
-    const size_t pairs = options.integer("--pairs", 30, 1, 1000, "runs of each program in a comparison");
+    const size_t pairs = options.integer("--pairs", 30, 30, 1000, "runs of each program in a comparison");
     const int steps = options.integer("--steps", 100'000, 1, 10'000'000, "work of a run");
     const int percent =
         options.integer("--slowdown", 10, 0, 100, "what B has to do beyond A's work, in percent");
     const int noise = options.integer("--noise", 100, 0, 100, "how much of the noise to add, in percent");
     const int modelled =
         options.integer("--modelled", 1000, 1, 100'000, "comparisons of each kind without runs");
+    const auto seed = static_cast<uint64_t>(
+        options.integer("--seed", 2'281'898, 0, 10'000'000, "of the machine and its gate"));
     options.done();
     require_gpu(2 * pairs * sizeof(unsigned));
 
+    const auto [machine, settings] = draw(seed);
     Bench bench(2 * pairs, steps);
     {
         nvtx3::scoped_range range{"warm-up"};
@@ -208,23 +247,28 @@ int main(int argc, char** argv) {
         for (int trial = 0; trial < 2 * trials; ++trial) {
             const char* const kind = trial < trials ? "A/A" : "A/B";
             nvtx3::scoped_range of_kind{kind};
-            std::vector<double> factors = noise_of(trial, 2 * pairs, 100 + trial);
+            std::vector<double> factors = noise_of(machine, 2 * pairs, 100 + trial);
             for (double& factor : factors) factor = 1 + (factor - 1) * noise / 100;
-            const Verdict verdict = verdict_on(pairs, 500 + trial, [&](const std::string& order) {
+            const Verdict verdict = verdict_on(pairs, settings, 500 + trial, [&](const std::string& order) {
                 return bench.times_ms(order, factors, trial < trials ? 1 : 1 + percent / 100.0);
             });
             nvtx3::scoped_range says{kNames[static_cast<int>(verdict)]};
             ++verdicts[kind][verdict];
         }
     }
+    std::printf("gate: blocks of %zu, %zu first runs left out, the %zu slowest of each program dropped\n",
+                settings.block, settings.left_out, settings.dropped);
     for (auto& [kind, count] : verdicts)
         std::printf("%s: %d of %d slower, %d faster, %d no difference, %d inconclusive\n", kind.c_str(),
                     count[Verdict::slower], trials, count[Verdict::faster], count[Verdict::no_difference],
                     count[Verdict::inconclusive]);
     // The same for a program to read: alarms if B is A, and if B has 10 % more to do.
-    std::printf("{\"modelled\": %d, \"alarms\": %d, \"caught\": %d}\n", modelled,
-                modelled_alarms(modelled, pairs, 1, 1'000'000),
-                modelled_alarms(modelled, pairs, 1 + percent / 100.0, 2'000'000));
+    std::printf(
+        R"({"block": %zu, "left_out": %zu, "dropped": %zu, "modelled": %d, "alarms": %d, "caught": %d})"
+        "\n",
+        settings.block, settings.left_out, settings.dropped, modelled,
+        modelled_alarms(machine, settings, modelled, pairs, 1, 1'000'000),
+        modelled_alarms(machine, settings, modelled, pairs, 1 + percent / 100.0, 2'000'000));
     std::printf("expected every run's sum, found %zu wrong\n", bench.wrong);
     return bench.wrong == 0 ? 0 : 1;
 }

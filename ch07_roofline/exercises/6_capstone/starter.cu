@@ -1,10 +1,10 @@
 // A small decode server. Clients hand in prompts token by token; in every step a recurrent language model
-// gives each of them its next token, which goes back at once. Clients are served in groups, and groups are
-// independent.
+// gives each of them its next token. Clients are served in groups, and groups are independent. How the server
+// is set up is drawn.
 //
 // Symptom: it's many times slower than it could be, though every token is right.
-// Task: this program has five faults, one for each of chapters 2 to 6. Find them by their tools, and fix
-// them.
+// Task: with this setup the program has five faults, one for each of chapters 2 to 6. Find them by their
+// tools, and fix them.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/check.cuh"
+#include "common/graph_compat.cuh"
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
@@ -29,17 +30,40 @@ constexpr int kGoOn = -1;             // instead of a token: go on with the one 
 constexpr int kDivisor = 8;           // of every sum in a layer
 constexpr float kLimit = 8;           // values are whole numbers from -8 to 8, so that every sum is exact
 
-/// Where a weight is: row after row.
-__host__ __device__ size_t place(int row, int k, int, int width) {
-    return size_t(row) * width + k;
+/// How the server is set up.
+struct Setup {
+    int connections;      // that bring a group's tokens, each those of as many clients
+    bool pinned_inputs;   // tokens come into pinned memory
+    bool pinned_answers;  // and go back into it
+    int window;           // steps after which clients read what has come back
+    int streams;          // which groups take in turn
+    int workspaces;       // for what's computed in between, which groups take in turn, too
+    int graphs;           // groups that may keep a graph
+    int prompt;           // tokens of the shortest prompt
+    int spare_scores;     // of each client, behind those of all tokens
+    bool whole_blocks;    // matrices have rows for every thread of their last block
+    int layer_tile;       // rows of a layer's matrix that lie side by side
+    int score_tile;       // and of the matrix of scores
+};
+
+Setup draw_setup(unsigned seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](int count) { return static_cast<int>(random() % count); };
+    return {1 << below(5), below(2) == 1, below(2) == 1,     1 << below(6), 1 << below(3), 1 << below(3),
+            below(5),      2 << below(5), kLanes * below(2), below(2) == 1, 1 << below(6), 1 << below(6)};
 }
 
-/// The tokens of this step, one block a client: values become embedding + what the model remembers. Values
-/// are laid out [number][client].
-__global__ void embed(const float* embeddings, const int* inputs, const int* tokens, const float* memory,
-                      float* values, int width) {
+/// Where a weight lies: in tiles of rows, a tile's column after the other.
+__host__ __device__ size_t place(int row, int k, int tile, int width) {
+    return (size_t(row / tile) * width + k) * tile + row % tile;
+}
+
+/// The tokens of this step, one block a client: values become embedding + what the model remembers, which is
+/// nothing if a request begins (a bit for each client). Values are laid out [number][client].
+__global__ void embed(const float* embeddings, const int* inputs, unsigned begins, const int* tokens,
+                      const float* memory, float* values, int width) {
     const int slot = blockIdx.x, input = inputs[slot];
-    const bool first = input >= 0 && (input & kNewRequest);
+    const bool first = begins >> slot & 1;
     const int token = input == kGoOn ? tokens[slot] : input & ~kNewRequest;
     for (int k = threadIdx.x; k < width; k += blockDim.x) {
         const float remembered = first ? 0 : memory[k * kSlots + slot];
@@ -49,26 +73,25 @@ __global__ void embed(const float* embeddings, const int* inputs, const int* tok
 }
 
 /// out = weights * in for all clients of a group: scaled, rounded towards 0 and limited.
-__global__ void multiply(const float* weights, const float* in, float* out, int rows, int width, float scale,
-                         float limit) {
+__global__ void multiply(const float* weights, int tile, const float* in, float* out, int rows, int width,
+                         float scale, float limit) {
     extern __shared__ float4 shared[];
     float* const numbers = reinterpret_cast<float*>(shared);
     const int thread = threadIdx.y * kRows + threadIdx.x, row = blockIdx.x * kRows + threadIdx.x;
     for (int i = thread; i < width * kSlots; i += kRows * kParts) numbers[i] = in[i];
     __syncthreads();
     float sums[kSlots] = {};
-    if (row < rows)
 #pragma unroll 8
-        for (int k = threadIdx.y; k < width; k += kParts) {
-            const float weight = weights[place(row, k, rows, width)];
-            for (int i = 0; i < kSlots / 4; ++i) {
-                const float4 x = shared[k * (kSlots / 4) + i];
-                sums[4 * i] += weight * x.x;
-                sums[4 * i + 1] += weight * x.y;
-                sums[4 * i + 2] += weight * x.z;
-                sums[4 * i + 3] += weight * x.w;
-            }
+    for (int k = threadIdx.y; k < width; k += kParts) {
+        const float weight = weights[place(row, k, tile, width)];
+        for (int i = 0; i < kSlots / 4; ++i) {
+            const float4 x = shared[k * (kSlots / 4) + i];
+            sums[4 * i] += weight * x.x;
+            sums[4 * i + 1] += weight * x.y;
+            sums[4 * i + 2] += weight * x.z;
+            sums[4 * i + 3] += weight * x.w;
         }
+    }
     __syncthreads();
     // The products' places become those of the partial sums: [part][client][row].
     for (int slot = 0; slot < kSlots; ++slot)
@@ -129,17 +152,17 @@ Model random_model(int width, int vocabulary, int layers) {
     return model;
 }
 
-/// What a client hands in, for each step. A request's prompt has 4 to 12 tokens and its answer as many.
+/// What a client hands in, for each step. A request's answer has as many tokens as its prompt.
 struct Client {
     std::vector<int> inputs;
 };
 
-std::vector<Client> random_clients(int count, int steps, int vocabulary) {
+std::vector<Client> random_clients(int count, int steps, int vocabulary, int shortest) {
     std::mt19937 random(77);
     std::vector<Client> clients(count);
     for (Client& client : clients)
         while (client.inputs.size() < size_t(steps)) {
-            const int prompt = 4 + static_cast<int>(random() % 9);
+            const int prompt = shortest + static_cast<int>(random() % (2 * shortest + 1));
             for (int i = 0; i < 2 * prompt; ++i) {
                 const int token = static_cast<int>(random() % vocabulary);
                 client.inputs.push_back(i >= prompt ? kGoOn : i == 0 ? token | kNewRequest : token);
@@ -177,81 +200,144 @@ std::vector<int> expected_tokens(const Model& model, const Client& client, int s
     return tokens;
 }
 
+struct Matrix {
+    int rows, tile;
+    std::unique_ptr<float[], DeviceFree> weights;
+};
+
 /// The model on the GPU. Groups share it.
 struct DeviceModel {
     int width, vocabulary;
-    std::unique_ptr<float[], DeviceFree> embeddings, scores;
-    std::vector<std::unique_ptr<float[], DeviceFree>> layers;
+    std::unique_ptr<float[], DeviceFree> embeddings;
+    Matrix scores;
+    std::vector<Matrix> layers;
 };
 
-DeviceModel upload(const Model& model) {
+DeviceModel upload(const Model& model, const Setup& setup) {
     const auto up = [](const std::vector<float>& numbers) {
         auto device = device_array<float>(numbers.size());
         CUDA_CHECK(
             cudaMemcpy(device.get(), numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice));
         return device;
     };
-    const auto weights = [&](const std::vector<int16_t>& matrix, int rows) {
-        std::vector<float> numbers(matrix.size());
+    const auto tiled = [&](const std::vector<int16_t>& matrix, int rows, int tile) {
+        const int unit = setup.whole_blocks ? kRows : tile;
+        std::vector<float> numbers(size_t((rows + unit - 1) / unit) * unit * model.width);
         for (int row = 0; row < rows; ++row)
             for (int k = 0; k < model.width; ++k)
-                numbers[place(row, k, rows, model.width)] = matrix[size_t(row) * model.width + k];
-        return up(numbers);
+                numbers[place(row, k, tile, model.width)] = matrix[size_t(row) * model.width + k];
+        return Matrix{rows, tile, up(numbers)};
     };
     DeviceModel device{model.width,
                        model.vocabulary,
                        up({model.embeddings.begin(), model.embeddings.end()}),
-                       weights(model.scores, model.vocabulary),
+                       tiled(model.scores, model.vocabulary, setup.score_tile),
                        {}};
-    for (const auto& layer : model.layers) device.layers.push_back(weights(layer, model.width));
+    for (const auto& layer : model.layers)
+        device.layers.push_back(tiled(layer, model.width, setup.layer_tile));
     return device;
 }
+
+/// Whole numbers in the host's memory.
+class HostArray {
+  public:
+    HostArray(size_t count, bool pinned) {
+        if (pinned)
+            pinned_ = pinned_array<int>(count);
+        else
+            pageable_.resize(count);
+    }
+    [[nodiscard]] int* data() { return pinned_ ? pinned_.get() : pageable_.data(); }
+
+  private:
+    std::unique_ptr<int[], PinnedFree> pinned_;
+    std::vector<int> pageable_;
+};
+
+/// Room for what a step computes in between. It's free when the step that used it last is over.
+struct Workspace {
+    std::unique_ptr<float[], DeviceFree> next, scores;
+    Event free = make_event(cudaEventDisableTiming);
+
+    Workspace(const DeviceModel& model, const Setup& setup)
+        : next(device_array<float>(size_t(model.width) * kSlots)),
+          scores(device_array<float>(size_t(model.vocabulary + setup.spare_scores) * kSlots)) {}
+};
 
 /// Clients that are served together, and what the GPU keeps for them.
 struct Group {
     cudaStream_t stream;
+    const Workspace* workspace;
+    bool may_keep_graph;
     std::unique_ptr<int[], DeviceFree> inputs = device_array<int>(kSlots), tokens = device_array<int>(kSlots);
-    std::unique_ptr<float[], DeviceFree> values, next, scores;
-    std::unique_ptr<int[], PinnedFree> answers;  // [step][client]
+    std::unique_ptr<float[], DeviceFree> values;
+    HostArray handed_in, answers;  // [step][client]
+    GraphExec graph;               // of one step
 
-    Group(const DeviceModel& model, int steps, cudaStream_t queue)
+    Group(const DeviceModel& model, const Setup& setup, int steps, cudaStream_t queue, const Workspace* room,
+          bool keeps_graph)
         : stream(queue),
+          workspace(room),
+          may_keep_graph(keeps_graph),
           values(device_array<float>(size_t(model.width) * kSlots)),
-          next(device_array<float>(size_t(model.width) * kSlots)),
-          scores(device_array<float>(size_t(model.vocabulary) * kSlots)),
-          answers(pinned_array<int>(size_t(steps) * kSlots)) {}
+          handed_in(size_t(steps) * kSlots, setup.pinned_inputs),
+          answers(size_t(steps) * kSlots, setup.pinned_answers) {}
 };
 
 /// Queues one step of the model: from the inputs of a group to its tokens.
-void decode(const DeviceModel& model, const Group& group) {
+void decode(const DeviceModel& model, const Group& group, unsigned begins) {
+    // What the model remembers are the last layer's values.
     const auto layers = model.layers.size();
-    float* const buffers[] = {group.values.get(), group.next.get()};
+    float* const buffers[] = {group.values.get(), group.workspace->next.get()};
+    float* const scores = group.workspace->scores.get();
     const size_t shared = sizeof(float) * std::max(model.width, kPitch * kParts) * kSlots;
-    const auto multiply_by = [&](const float* weights, int rows, const float* in, float* out, float scale,
+    const auto multiply_by = [&](const Matrix& matrix, const float* in, float* out, float scale,
                                  float limit) {
-        multiply<<<(rows + kRows - 1) / kRows, dim3(kRows, kParts), shared, group.stream>>>(
-            weights, in, out, rows, model.width, scale, limit);
+        multiply<<<(matrix.rows + kRows - 1) / kRows, dim3(kRows, kParts), shared, group.stream>>>(
+            matrix.weights.get(), matrix.tile, in, out, matrix.rows, model.width, scale, limit);
         CUDA_CHECK(cudaGetLastError());
     };
-    embed<<<kSlots, 256, 0, group.stream>>>(model.embeddings.get(), group.inputs.get(), group.tokens.get(),
-                                            buffers[layers % 2], buffers[0], model.width);
+    embed<<<kSlots, 256, 0, group.stream>>>(model.embeddings.get(), group.inputs.get(), begins,
+                                            group.tokens.get(), buffers[0], buffers[layers % 2], model.width);
     CUDA_CHECK(cudaGetLastError());
-    for (size_t i = 0; i < layers; ++i)
-        multiply_by(model.layers[i].get(), model.width, buffers[i % 2], buffers[(i + 1) % 2], 1.0f / kDivisor,
+    for (size_t left = layers; left > 0; --left)
+        multiply_by(model.layers[layers - left], buffers[left % 2], buffers[(left - 1) % 2], 1.0f / kDivisor,
                     kLimit);
-    multiply_by(model.scores.get(), model.vocabulary, buffers[layers % 2], group.scores.get(), 1, INFINITY);
-    choose<<<1, dim3(kSlots, kLanes), 0, group.stream>>>(group.scores.get(), group.tokens.get(),
-                                                         model.vocabulary);
+    multiply_by(model.scores, buffers[0], scores, 1, INFINITY);
+    choose<<<1, dim3(kSlots, kLanes), 0, group.stream>>>(scores, group.tokens.get(), model.vocabulary);
     CUDA_CHECK(cudaGetLastError());
 }
 
+/// One step of a group, in which no request begins, as a graph.
+GraphExec capture(const DeviceModel& model, const Group& group) {
+    cudaGraph_t graph = nullptr;
+    CUDA_CHECK(cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal));
+    decode(model, group, 0);
+    CUDA_CHECK(cudaStreamEndCapture(group.stream, &graph));
+    return instantiate(Graph(graph));
+}
+
 /// Takes what the clients of a group hand in for this step, and sends them the model's tokens.
-void serve_step(const DeviceModel& model, Group& group, const Client* clients, int step) {
-    for (int slot = 0; slot < kSlots; ++slot)
-        CUDA_CHECK(cudaMemcpyAsync(&group.inputs[slot], &clients[slot].inputs[step], sizeof(int),
+void serve_step(const DeviceModel& model, Group& group, const Client* clients, int step, int connections) {
+    int* const handed_in = group.handed_in.data() + size_t(step) * kSlots;
+    unsigned begins = 0;
+    for (int slot = 0; slot < kSlots; ++slot) {
+        handed_in[slot] = clients[slot].inputs[step];
+        if (handed_in[slot] != kGoOn && (handed_in[slot] & kNewRequest)) begins |= 1u << slot;
+    }
+    const int of_connection = kSlots / connections;
+    for (int slot = 0; slot < kSlots; slot += of_connection)
+        CUDA_CHECK(cudaMemcpyAsync(&group.inputs[slot], &handed_in[slot], of_connection * sizeof(int),
                                    cudaMemcpyHostToDevice, group.stream));
-    decode(model, group);
-    CUDA_CHECK(cudaMemcpyAsync(&group.answers[size_t(step) * kSlots], group.tokens.get(),
+    CUDA_CHECK(cudaStreamWaitEvent(group.stream, group.workspace->free.get()));
+    if (group.may_keep_graph && begins == 0) {
+        if (!group.graph) group.graph = capture(model, group);
+        CUDA_CHECK(cudaGraphLaunch(group.graph.get(), group.stream));
+    } else {
+        decode(model, group, begins);
+    }
+    CUDA_CHECK(cudaEventRecord(group.workspace->free.get(), group.stream));
+    CUDA_CHECK(cudaMemcpyAsync(group.answers.data() + size_t(step) * kSlots, group.tokens.get(),
                                kSlots * sizeof(int), cudaMemcpyDeviceToHost, group.stream));
 }
 
@@ -262,30 +348,42 @@ int main(int argc, char** argv) {
     const int width = options.integer("--width", 512, 1, 768, "values that the model computes with");
     const int vocabulary = options.integer("--vocabulary", 1003, 1, 20'000, "tokens that it knows");
     const int layers = options.integer("--layers", 6, 1, 32, "layers of the model");
+    const auto seed =
+        static_cast<unsigned>(options.integer("--seed", 9382451, 0, 1'000'000'000, "of the setup"));
     options.done();
+    const Setup setup = draw_setup(seed);
     require_gpu((size_t(layers) * width + 2 * size_t(vocabulary)) * width * sizeof(float) +
                 groups * size_t(width + vocabulary) * 2 * kSlots * sizeof(float));
 
     const Model model = random_model(width, vocabulary, layers);
-    const std::vector<Client> clients = random_clients(groups * kSlots, steps, vocabulary);
-    const DeviceModel device_model = upload(model);
+    const std::vector<Client> clients = random_clients(groups * kSlots, steps, vocabulary, setup.prompt);
+    const DeviceModel device_model = upload(model, setup);
+    std::vector<Stream> streams(setup.streams);
+    for (Stream& stream : streams) stream = make_stream(cudaStreamNonBlocking);
+    std::vector<Workspace> workspaces;
+    for (int w = 0; w < setup.workspaces; ++w) workspaces.emplace_back(device_model, setup);
     std::vector<Group> served;
-    const Stream stream = make_stream(cudaStreamNonBlocking);
-    for (int g = 0; g < groups; ++g) served.emplace_back(device_model, steps, stream.get());
+    for (int g = 0; g < groups; ++g)
+        served.emplace_back(device_model, setup, steps, streams[g % setup.streams].get(),
+                            &workspaces[g % setup.workspaces], g < setup.graphs);
     // The model may still be on its way: cudaMemcpy doesn't wait for the end, nor do these streams for it.
     CUDA_CHECK(cudaDeviceSynchronize());
     {
         nvtx3::scoped_range range{"warm-up"};
-        for (int g = 0; g < groups; ++g) serve_step(device_model, served[g], &clients[g * kSlots], 0);
+        for (int g = 0; g < groups; ++g)
+            serve_step(device_model, served[g], &clients[g * kSlots], 0, setup.connections);
         CUDA_CHECK(cudaDeviceSynchronize());
         // Nothing of this may pass for an answer.
-        for (Group& group : served) std::fill(&group.answers[0], &group.answers[size_t(steps) * kSlots], -1);
+        for (Group& group : served) std::fill_n(group.answers.data(), size_t(steps) * kSlots, -1);
     }
     const auto start = std::chrono::steady_clock::now();
     {
         nvtx3::scoped_range range{"serve"};
-        for (int step = 0; step < steps; ++step)
-            for (int g = 0; g < groups; ++g) serve_step(device_model, served[g], &clients[g * kSlots], step);
+        for (int step = 0; step < steps; ++step) {
+            for (int g = 0; g < groups; ++g)
+                serve_step(device_model, served[g], &clients[g * kSlots], step, setup.connections);
+            if ((step + 1) % setup.window == 0) CUDA_CHECK(cudaDeviceSynchronize());
+        }
         CUDA_CHECK(cudaDeviceSynchronize());
     }
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
@@ -294,7 +392,7 @@ int main(int argc, char** argv) {
     for (int c = 0; c < groups * kSlots; ++c) {
         const std::vector<int> tokens = expected_tokens(model, clients[c], steps);
         for (int step = 0; step < steps; ++step) {
-            const int answer = served[c / kSlots].answers[size_t(step) * kSlots + c % kSlots];
+            const int answer = served[c / kSlots].answers.data()[size_t(step) * kSlots + c % kSlots];
             if (c == 0 || (answer != tokens[step] && wrong == 0)) expected = tokens[step], found = answer;
             if (answer != tokens[step] && wrong++ == 0) first_wrong = c;
         }
