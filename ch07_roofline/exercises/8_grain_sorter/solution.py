@@ -211,6 +211,7 @@ def main():
     if not torch.cuda.is_available():
         print("there is no GPU that PyTorch can use", file=sys.stderr)
         return 77
+    torch.set_num_threads(1)  # of the host, so that none waits for another
     harvest, model = Harvest(arguments.seed), make_model()
     photographs = Photographs(harvest)
     losses, expected_model = expected(model, photographs, harvest)  # also warms up
