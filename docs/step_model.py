@@ -5,7 +5,7 @@ import pathlib
 import sqlite3
 
 HERE = pathlib.Path(__file__).parent
-TWO = HERE.parent / "ch05_streams/exercises/9_star_catalogue/evidence/h200"  # two H200
+TWO = HERE / "two_gpus"  # two H200
 FOUR = HERE / "four_gpus"  # four H200: the kernels alone
 PARTS, STEPS = 24, 3
 # Assumed, not measured: a node of 8 GPUs, 50 GB/s a GPU between nodes, 5 us for a message there, 1 % of jitter.

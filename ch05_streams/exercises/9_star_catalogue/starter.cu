@@ -2,17 +2,19 @@
 // Every night each works out corrections, zone by zone from the last to the first. Those of both are added up
 // and applied to both copies, before the next night begins.
 //
-// Symptom: both catalogues are right and alike. But a night takes as long as working out all corrections
-// first and adding them up after that, although a zone is added up on its own as soon as it is worked out.
+// Symptom: both catalogues are right and alike. But until a night's last sum is there, more than one and a
+// half times as long goes by as the GPUs work out corrections, at the mean of both.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter -lnccl
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o starter ./starter
 #include <nccl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "common/check.cuh"
@@ -20,7 +22,7 @@
 #include "common/nvtx.hpp"
 #include "common/options.hpp"
 
-constexpr int kSites = 2, kThreads = 256;
+constexpr int kSites = 2, kThreads = 256, kPlates = 8;
 constexpr int kOldestNccl = 22000;  // 2.20, the first that was built for CUDA 12.4
 
 /// Ends the program if a call of NCCL fails.
@@ -51,11 +53,30 @@ __global__ void look_up(unsigned* catalogue, size_t stars) {
     if (i < stars) catalogue[i] = known_at_first(i);
 }
 
+/// Photographic plates: the steps that each needs for a star. A site has some of tonight's.
+struct Plates {
+    int count;
+    unsigned number[kPlates];
+    int steps[kPlates];
+    void add(unsigned its_number, int its_steps) {
+        number[count] = its_number;
+        steps[count++] = its_steps;
+    }
+};
+
+/// What these plates tell of a star.
+__host__ __device__ unsigned told(const Plates& plates, unsigned star) {
+    unsigned correction = 0;
+    for (int plate = 0; plate < plates.count; ++plate)
+        correction += mixed(star + plates.number[plate], plates.steps[plate]);
+    return correction;
+}
+
 /// What a site makes of a zone tonight.
-__global__ void work_out(const unsigned* catalogue, unsigned* corrections, size_t stars, unsigned site,
-                         int steps) {
+__global__ void work_out(const unsigned* catalogue, unsigned* corrections, size_t stars,
+                         const __grid_constant__ Plates plates) {
     const size_t i = blockIdx.x * size_t{kThreads} + threadIdx.x;
-    if (i < stars) corrections[i] = mixed(catalogue[i] + site, steps);
+    if (i < stars) corrections[i] = told(plates, catalogue[i]);
 }
 
 __global__ void apply(unsigned* catalogue, const unsigned* corrections, size_t stars) {
@@ -63,11 +84,21 @@ __global__ void apply(unsigned* catalogue, const unsigned* corrections, size_t s
     if (i < stars) catalogue[i] += corrections[i];
 }
 
-/// The catalogue as it is cut: zones of the same number of stars.
+/// The survey, as it's drawn: plates from some number on are exposed for longer.
+struct Survey {
+    int zones, of_region, regions_a_log, longer_from, longer;
+};
+
+Survey survey_of(std::mt19937& random) {
+    const int zones = 16 << random() % 5, of_region = 1 << random() % 8, regions_a_log = 1 << random() % 10;
+    const int longer_from = static_cast<int>(random() % (kPlates + 1));
+    return {zones, std::min(zones, of_region), regions_a_log, longer_from, 1 << random() % 5};
+}
+
+/// The catalogue as it is cut: zones of the same number of stars, and regions of the same number of zones.
 struct Zones {
-    int count;
+    int count, of_region;
     size_t stars;  // of a zone
-    int steps;
     [[nodiscard]] size_t all() const { return count * stars; }
     [[nodiscard]] static unsigned blocks(size_t stars) {
         return static_cast<unsigned>((stars + kThreads - 1) / kThreads);
@@ -78,12 +109,14 @@ struct Zones {
 struct Site {
     int device;
     Comm comm;
+    Plates plates;
     Stream working, adding;
     std::unique_ptr<unsigned[], DeviceFree> catalogue, corrections;
     std::vector<Event> worked_out;  // of each zone
     Event added_up;
 
-    Site(int its_device, ncclComm_t its_comm, const Zones& zones) : device(its_device), comm(its_comm) {
+    Site(int its_device, ncclComm_t its_comm, const Plates& its_plates, const Zones& zones)
+        : device(its_device), comm(its_comm), plates(its_plates) {
         CUDA_CHECK(cudaSetDevice(device));
         int low = 0, high = 0;
         CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&low, &high));
@@ -102,10 +135,19 @@ struct Site {
     void work_out_zone(int zone, const Zones& zones) {
         CUDA_CHECK(cudaSetDevice(device));
         work_out<<<Zones::blocks(zones.stars), kThreads, 0, working.get()>>>(
-            &catalogue[zone * zones.stars], &corrections[zone * zones.stars], zones.stars,
-            static_cast<unsigned>(device), zones.steps);
+            &catalogue[zone * zones.stars], &corrections[zone * zones.stars], zones.stars, plates);
         CUDA_CHECK(cudaGetLastError());
         CUDA_CHECK(cudaEventRecord(worked_out[zone].get(), working.get()));
+    }
+
+    /// A number for the log: the sum of a zone's first star.
+    [[nodiscard]] unsigned first_sum_of(int zone, const Zones& zones) const {
+        unsigned sum = 0;
+        CUDA_CHECK(cudaSetDevice(device));
+        CUDA_CHECK(cudaMemcpyAsync(&sum, &corrections[zone * zones.stars], sizeof(sum),
+                                   cudaMemcpyDeviceToHost, adding.get()));
+        CUDA_CHECK(cudaStreamSynchronize(adding.get()));
+        return sum;
     }
 
     /// Applies the sums of all zones, when the last is there.
@@ -121,6 +163,7 @@ struct Site {
 
 /// Adds up what all sites have worked out for a zone. The sum stands at each of them in its place.
 void add_up(std::vector<Site>& sites, int zone, const Zones& zones) {
+    // One thread speaks for both GPUs. Without a group a call for the first would wait for the second's.
     NCCL_CHECK(ncclGroupStart());
     for (Site& site : sites) {
         unsigned* const its = &site.corrections[zone * zones.stars];
@@ -132,16 +175,20 @@ void add_up(std::vector<Site>& sites, int zone, const Zones& zones) {
     NCCL_CHECK(ncclGroupEnd());
 }
 
-void observe(std::vector<Site>& sites, const Zones& zones) {
-    // One thread speaks for both GPUs. Without a group a call for the first would wait for the second's.
-    NCCL_CHECK(ncclGroupStart());
-    for (int zone = zones.count - 1; zone >= 0; --zone) {
-        for (Site& site : sites) site.work_out_zone(zone, zones);
-        add_up(sites, zone, zones);
+/// Goes through the sky once. Some regions' first stars go into the log.
+void observe(std::vector<Site>& sites, const Zones& zones, int regions_a_log, std::vector<unsigned>& log) {
+    for (int region = zones.count / zones.of_region - 1; region >= 0; --region) {
+        const int first = region * zones.of_region;
+        NCCL_CHECK(ncclGroupStart());  // a region at once: NCCL starts fewer kernels
+        for (int zone = first + zones.of_region - 1; zone >= first; --zone) {
+            for (Site& site : sites) site.work_out_zone(zone, zones);
+            add_up(sites, zone, zones);
+        }
+        NCCL_CHECK(ncclGroupEnd());
+        if (region % regions_a_log == 0) log.push_back(sites[0].first_sum_of(first, zones));
     }
-    NCCL_CHECK(ncclGroupEnd());
     for (Site& site : sites) site.apply_sums(zones);
-    for (Site& site : sites) {  // the night's log is closed
+    for (Site& site : sites) {  // the night is over
         CUDA_CHECK(cudaSetDevice(site.device));
         CUDA_CHECK(cudaStreamSynchronize(site.working.get()));
     }
@@ -159,41 +206,52 @@ void require_nccl() {
 
 int main(int argc, char** argv) {
     Options options(argc, argv, "Improves a catalogue of stars on two GPUs.");
-    Zones zones{};
-    zones.count = static_cast<int>(options.integer("--zones", 24, 1, 256, "zones of the catalogue"));
-    zones.stars =
-        static_cast<size_t>(options.integer("--stars", 8'388'608, 1, 33'554'432, "stars of a zone"));
-    zones.steps =
-        static_cast<int>(options.integer("--steps", 896, 1, 100'000, "steps for a star's correction"));
+    const auto stars =
+        static_cast<size_t>(options.integer("--stars", 201'326'592, 256, 402'653'184, "of the catalogue"));
+    const int steps =
+        static_cast<int>(options.integer("--steps", 96, 1, 100'000, "for a star on a short plate"));
     const int nights =
         static_cast<int>(options.integer("--nights", 3, 1, 100, "nights, behind one to warm up"));
+    const auto seed = static_cast<unsigned>(options.integer("--seed", 2686, 0, 1'000'000, "of the survey"));
     options.done();
     require_two_gpus();
     require_nccl();
+    std::mt19937 random(seed);
+    const Survey survey = survey_of(random);
+    const Zones zones{survey.zones, survey.of_region, stars / survey.zones};
     for (int device = kSites - 1; device >= 0; --device) {
         CUDA_CHECK(cudaSetDevice(device));
         require_gpu(2 * zones.all() * sizeof(unsigned));
+    }
+    // The first half of the plates is taken at one site, the second at the other.
+    Plates all{}, of_site[kSites] = {};
+    for (int plate = 0; plate < kPlates; ++plate) {
+        const int its_steps = steps * (plate < survey.longer_from ? 1 : survey.longer);
+        all.add(plate, its_steps);
+        of_site[plate * kSites / kPlates].add(plate, its_steps);
     }
     // All-reduce by multicast needs a switch between the GPUs and its services. Two GPUs gain little by it.
     ::setenv("NCCL_NVLS_ENABLE", "0", 0);
     ncclComm_t comms[kSites];
     NCCL_CHECK(ncclCommInitAll(comms, kSites, nullptr));
     std::vector<Site> sites;
-    for (int device = 0; device < kSites; ++device) sites.emplace_back(device, comms[device], zones);
+    for (int device = 0; device < kSites; ++device)
+        sites.emplace_back(device, comms[device], of_site[device], zones);
+    std::vector<unsigned> log;
     {
         nvtx3::scoped_range range{"warm-up"};
-        observe(sites, zones);
+        observe(sites, zones, survey.regions_a_log, log);
     }
 
     const auto start = std::chrono::steady_clock::now();
     {
         nvtx3::scoped_range range{"survey"};
-        for (int night = 0; night < nights; ++night) observe(sites, zones);
+        for (int night = 0; night < nights; ++night) observe(sites, zones, survey.regions_a_log, log);
     }
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
 
-    // A night makes of x: x + all (x + 0) + more + all (x + 1) + more, where all steps are `all` and `more`.
-    const unsigned more = mixed(0, zones.steps), all = mixed(1, zones.steps) - more;
+    // A night makes of each star x: x + told(all, x), which is times * x + plus.
+    const unsigned plus = told(all, 0), times = 1 + told(all, 1) - plus;
     size_t wrong = 0;
     std::vector<unsigned> found(zones.all());
     for (const Site& site : sites) {
@@ -201,15 +259,24 @@ int main(int argc, char** argv) {
                               cudaMemcpyDeviceToHost));
         for (size_t i = 0; i < found.size(); ++i) {
             unsigned expected = known_at_first(i);
-            for (int night = 0; night < nights + 1; ++night)
-                expected = (1 + 2 * all) * expected + all + 2 * more;
+            for (int night = 0; night < nights + 1; ++night) expected = times * expected + plus;
             if (found[i] != expected && ++wrong == 1)
                 std::printf("star %zu of site %d: expected %u, found %u\n", i, site.device, expected,
                             found[i]);
         }
     }
-    std::printf("%d zones of %zu stars: %.2f ms a night\n", zones.count, zones.stars,
-                elapsed.count() / nights);
-    std::printf("wrong entries: expected 0, found %zu of %zu\n", wrong, kSites * zones.all());
-    return wrong == 0 ? 0 : 1;
+    std::vector<unsigned> expected_log;
+    for (int night = 0; night < nights + 1; ++night)
+        for (int region = zones.count / zones.of_region - 1; region >= 0; --region) {
+            if (region % survey.regions_a_log != 0) continue;
+            unsigned star = known_at_first(region * zones.of_region * zones.stars);
+            for (int before = 0; before < night; ++before) star = times * star + plus;
+            expected_log.push_back(told(all, star));
+        }
+    const bool log_right = log == expected_log;
+    std::printf("%d zones of %zu stars: %.2f ms a night, %zu numbers in the log\n", zones.count, zones.stars,
+                elapsed.count() / nights, log.size());
+    std::printf("wrong entries: expected 0, found %zu of %zu; the log is %s\n", wrong, kSites * zones.all(),
+                log_right ? "right" : "wrong");
+    return wrong == 0 && log_right ? 0 : 1;
 }
