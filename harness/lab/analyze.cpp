@@ -43,6 +43,7 @@ std::string percent_of(int64_t part, int64_t whole) {
 
 /// From the first GPU work on: "12 ms", or "-3 ms" before it.
 std::string place_in_time(int64_t ns, int64_t first_work_ns) {
+    if (first_work_ns == 0) return "n/a";  // the GPU has no work to count from
     return (ns < first_work_ns ? "-" : "") + format_ns(std::abs(ns - first_work_ns));
 }
 
