@@ -170,7 +170,7 @@ double milliseconds(Work work) {
 int main(int argc, char** argv) {
     Options options(argc, argv, "Trains a layer of neurons on batches that the host decodes.");
     const int samples = static_cast<int>(options.integer("--samples", 4096, 1, 65'536, "samples in a batch"));
-    const size_t steps = options.integer("--steps", 64, 1, 1000, "steps of training, one batch each");
+    const size_t steps = options.integer("--steps", 64, kMeasured, 1000, "steps of training, one batch each");
     const auto seed =
         static_cast<unsigned>(options.integer("--seed", 245'928, 0, 1'000'000, "of the archive"));
     options.done();
@@ -241,8 +241,7 @@ int main(int argc, char** argv) {
         for (const uint32_t its : archive.rounds) codes += static_cast<double>(its) / kCodes / steps;
         const auto decode_some = [&] {
             std::vector<std::thread> workers;
-            for (size_t w = 0; w < kMeasured; ++w)
-                workers.emplace_back(decode, w % steps, kCodes, kMeasuredSlice);
+            for (size_t w = 0; w < kMeasured; ++w) workers.emplace_back(decode, w, kCodes, kMeasuredSlice);
             for (std::thread& worker : workers) worker.join();
         };
         const double code_ms =

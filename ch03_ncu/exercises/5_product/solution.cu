@@ -6,6 +6,8 @@
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    ncu -k regex:multiply --launch-count 1 --set full --import-source yes -f -o solution ./solution
+#include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -73,6 +75,11 @@ int main(int argc, char** argv) {
     const int inner = options.integer("--inner", job.inner, 1, 4096, "columns of A, and rows of B");
     const int columns = options.integer("--columns", job.columns, 1, 4096, "columns of B and C");
     options.done();
+    if (1LL * std::max(rows, columns) * inner > INT_MAX) {  // an index is an int
+        std::fprintf(stderr, "A or B has more than %d numbers: give fewer --rows or --columns, or --inner\n",
+                     INT_MAX);
+        return 2;
+    }
     require_gpu((size_t(rows) * inner + size_t(inner) * columns + rows * columns) * sizeof(float));
 
     const std::vector<float> a = random_matrix(rows * inner, random),

@@ -2,12 +2,14 @@
 // cut into slices, it has a slice of them, and C adds up the slices. Each job has its own matrices: they can
 // be tall or wide, deep or shallow.
 //
-// Symptom: the product takes more than ten times as long as the GPU's multipliers would need for it.
+// Symptom: on an H100 the product takes more than ten times as long as the multipliers would need for it.
 // Task: find what costs the time, and repair it. The matrices stay as they are, and the kernel's name does;
 // the rest is yours to choose.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    ncu -k regex:multiply --launch-count 1 --set full --import-source yes -f -o starter ./starter
+#include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -68,6 +70,11 @@ int main(int argc, char** argv) {
     const int inner = options.integer("--inner", job.inner, 1, 4096, "columns of A, and rows of B");
     const int columns = options.integer("--columns", job.columns, 1, 4096, "columns of B and C");
     options.done();
+    if (1LL * std::max(rows, columns) * inner > INT_MAX) {  // an index is an int
+        std::fprintf(stderr, "A or B has more than %d numbers: give fewer --rows or --columns, or --inner\n",
+                     INT_MAX);
+        return 2;
+    }
     require_gpu((size_t(rows) * inner + size_t(inner) * columns + rows * columns) * sizeof(float));
 
     const std::vector<float> a = random_matrix(rows * inner, random),
