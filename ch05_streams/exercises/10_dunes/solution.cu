@@ -243,10 +243,11 @@ int main(int argc, char** argv) {
     int done = 0;
     std::vector<unsigned> log;
     const auto blow_on = [&](int steps_more) {
+        std::vector<std::vector<unsigned>> blown;  // winds that a copy may still read
         for (const int last = done + steps_more; done < last; ++done) {
             if (done == 0 || winds[done] != winds[done - 1]) {
-                const std::vector<unsigned> other_wind = wind_of(winds[done], half.width);
-                CUDA_CHECK(cudaMemcpyAsync(wind.get(), other_wind.data(), half.width * sizeof(unsigned),
+                blown.push_back(wind_of(winds[done], half.width));
+                CUDA_CHECK(cudaMemcpyAsync(wind.get(), blown.back().data(), half.width * sizeof(unsigned),
                                            cudaMemcpyHostToDevice, stream.get()));
             }
             blow<<<grid, kThreads, 0, stream.get()>>>(now, then, half, wind.get(), sand);
