@@ -59,7 +59,7 @@ __host__ __device__ size_t place(int row, int k, int tile, int width) {
 }
 
 /// The tokens of this step, one block a client: values become embedding + what the model remembers, which is
-/// nothing if a request begins (a bit for each client). Values are laid out [number][client].
+/// nothing if a request begins. Values are laid out [number][client].
 __global__ void embed(const float* embeddings, const int* inputs, unsigned begins, const int* tokens,
                       const float* memory, float* values, int width) {
     const int slot = blockIdx.x, input = inputs[slot];
@@ -308,7 +308,7 @@ void decode(const DeviceModel& model, const Group& group, unsigned begins) {
     CUDA_CHECK(cudaGetLastError());
 }
 
-/// One step of a group, in which no request begins, as a graph.
+/// One step of a group as a graph.
 GraphExec capture(const DeviceModel& model, const Group& group) {
     cudaGraph_t graph = nullptr;
     CUDA_CHECK(cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal));
