@@ -190,7 +190,7 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
     outputs[svg] = roofline_picture(page, found, svg);
     const std::string picture =
         fmt::format("![Roofline on logarithmic axes: measured roofs{}{}]({})\n",
-                    is_part ? "" : ", theoretical ones dashed",
+                    is_part ? "" : ", theoretical ones dotted",
                     found.blank ? ", and no point yet" : ", a labelled point for each kernel", file);
     if (is_part) return picture;
     return fmt::format(

@@ -364,7 +364,7 @@ int ask(const QuizOptions& options, Question::Purpose purpose) {
             purpose == Question::look_first ? "look" : "quiz", chosen.chapter.short_id, options.of));
     const Questionnaire asked{purpose, chosen.chapter, is_diagnosis ? chosen.part : nullptr};
     if (is_diagnosis && (!asked.exercise || asked.exercise->diagnosis.empty()))
-        throw Error(fmt::format("{} asks for no diagnosis", options.of));
+        throw Error(fmt::format("{0} asks for no diagnosis: ./lab start {0} begins its repair", options.of));
     if (asked.questions().empty()) throw Error(fmt::format("{} has no questions", chosen.chapter.short_id));
     std::optional<Answers> answers;
     std::vector<std::string> faults;
