@@ -92,7 +92,7 @@ int finish(const Exercise& exercise, Verdict verdict, const std::vector<std::str
                        "\ncompare  " +
                            unbroken(fmt::format("diff {} {}", file, exercise.of.programs[1].file.string())) +
                            explained_in(exercise),
-                       next_exercise(exercise.chosen.chapter, exercise.of));
+                       next_exercise(exercise.progress, exercise.chosen.chapter, exercise.of));
         case Verdict::fail:
             return end(
                 Step::failed, red("not yet"),

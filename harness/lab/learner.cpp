@@ -96,10 +96,23 @@ Exercise choose_exercise(const std::string& name) {
     return {course, std::move(chosen), of, short_name, course.shown(answer), answer, progress_of(course)};
 }
 
-std::string next_exercise(const Chapter& chapter, const Case& exercise) {
+namespace {
+
+/// Has any of these questions no answer yet, right or wrong?
+bool has_open_question(const Progress& progress, const Chapter& chapter, const std::vector<Question>& all) {
+    return std::any_of(all.begin(), all.end(), [&](const Question& q) {
+        return q.instead_of.empty() && !last_answer(progress, chapter, all, q);
+    });
+}
+
+}  // namespace
+
+std::string next_exercise(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const auto next = std::find_if(chapter.exercises.begin(), chapter.exercises.end(),
                                    [&](const Case& e) { return e.number > exercise.number && !e.optional; });
-    if (next == chapter.exercises.end()) return "./lab quiz " + chapter.short_id;
+    if (next == chapter.exercises.end())
+        return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id
+                                                                  : "./lab next";
     return fmt::format("./lab start {}/{}", chapter.short_id, next->name);
 }
 
@@ -121,7 +134,7 @@ bool is_done_here(const Progress& progress, const Chapter& chapter, const Case& 
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
     if (done.passed || (!gpu() && is_done_here(progress, chapter, exercise)))
-        return next_exercise(chapter, exercise);
+        return next_exercise(progress, chapter, exercise);
     const char* const command = !done.started && done.checks == 0                             ? "start"
                                 : done.repaired || !is_diagnosed(progress, chapter, exercise) ? "diagnose"
                                                                                               : "check";
@@ -135,13 +148,6 @@ std::string learner_state(const Progress& progress, const Chapter& chapter, cons
 }
 
 namespace {
-
-/// Has any of these questions no answer yet, right or wrong?
-bool has_open_question(const Progress& progress, const Chapter& chapter, const std::vector<Question>& all) {
-    return std::any_of(all.begin(), all.end(), [&](const Question& q) {
-        return q.instead_of.empty() && !last_answer(progress, chapter, all, q);
-    });
-}
 
 /// The exercise that was last worked on and is not passed, with the next step in it; "" if there is none.
 std::string next_in_begun(const std::vector<Chapter>& chapters, const Progress& progress) {

@@ -51,8 +51,10 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 /// An exercise by name; an Error if the name is a chapter's.
 [[nodiscard]] Exercise choose_exercise(const std::string& name);
 
-/// The command to go on with behind an exercise: the next one, or the quiz.
-[[nodiscard]] std::string next_exercise(const Chapter& chapter, const Case& exercise);
+/// The command to go on with behind an exercise: the next one, or the quiz, or what `next` says if that is
+/// done.
+[[nodiscard]] std::string next_exercise(const Progress& progress, const Chapter& chapter,
+                                        const Case& exercise);
 
 /// The command to go on with: start it, diagnose it, check it, or if it is passed, the next one. Without a
 /// GPU the diagnosis is the last step.

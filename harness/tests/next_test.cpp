@@ -62,9 +62,12 @@ TEST_CASE("next: it goes on where the learner is, then behind it, then what was 
 }
 
 TEST_CASE("next: behind an exercise comes the one with the next number that is there") {
-    const Chapter chapter = made_chapter(1);
-    CHECK(next_exercise(chapter, chapter.exercises[0]) == "./lab start ch01/third");
-    CHECK(next_exercise(chapter, chapter.exercises[1]) == "./lab quiz ch01");
+    Way way;
+    const Chapter& chapter = way.chapters[0];
+    CHECK(next_exercise(way.progress, chapter, chapter.exercises[0]) == "./lab start ch01/third");
+    CHECK(next_exercise(way.progress, chapter, chapter.exercises[1]) == "./lab quiz ch01");
+    way.finish("ch01_made");
+    CHECK(next_exercise(way.progress, chapter, chapter.exercises[1]) == "./lab next");
 }
 
 TEST_CASE("next: a step in a draw names the draw, and one that is not begun is the name's") {
