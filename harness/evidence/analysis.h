@@ -108,7 +108,7 @@ struct Analysis : GpuTime {
     int64_t h2d_ns = 0, d2h_ns = 0;    ///< time with a copy of this direction running
     int64_t h2d_hidden_ns = 0, d2h_hidden_ns = 0;  ///< of that, time in which the GPU computes, too
     int64_t concurrent_ns = 0;                     ///< time with at least two kernels that compute
-    int64_t first_work_ns = 0;  ///< start of the first GPU work that counts, on the clock of the capture
+    int64_t first_work_ns = 0;  ///< start of the first GPU work that counts, by the capture's clock, or 0
     IdleByCause idle;
     std::vector<Gap> gaps;               ///< the 5 longest, the longest first
     std::vector<HostTime> idle_by_call;  ///< CUDA calls that the host was in while the GPU was idle

@@ -79,15 +79,18 @@ Course::Chosen choose_own(const Course& course, const std::string& name) {
     return chosen;
 }
 
+void require_exercise(const Course::Chosen& chosen, const std::string& name) {
+    if (chosen.part && chosen.part->kind == CaseKind::exercise) return;
+    std::vector<std::string> names;
+    for (const Case& e : chosen.chapter.exercises) names.push_back(chosen.chapter.short_id + "/" + e.name);
+    throw Error(fmt::format("'{}' is a chapter; name one of its exercises: {}", name, join(names, ", ")));
+}
+
 Exercise choose_exercise(const std::string& name) {
     const Course course = Course::find();
     Course::Chosen chosen = choose_own(course, name);
+    require_exercise(chosen, name);
     const std::string& chapter = chosen.chapter.short_id;
-    if (!chosen.part || chosen.part->kind != CaseKind::exercise) {
-        std::vector<std::string> names;
-        for (const Case& e : chosen.chapter.exercises) names.push_back(chapter + "/" + e.name);
-        throw Error(fmt::format("'{}' is a chapter; name one of its exercises: {}", name, join(names, ", ")));
-    }
     const Case& of = *chosen.part;
     // As deep as the exercise's own folder, so that the build line in the file's head works there too.
     fs::path answer = course.root() / "work" / *of.folder.begin() / of.folder.filename() / "answer";
@@ -105,19 +108,6 @@ bool has_open_question(const Progress& progress, const Chapter& chapter, const s
     });
 }
 
-}  // namespace
-
-std::string next_exercise(const Progress& progress, const Chapter& chapter, const Case& exercise) {
-    const auto next = std::find_if(chapter.exercises.begin(), chapter.exercises.end(),
-                                   [&](const Case& e) { return e.number > exercise.number && !e.optional; });
-    if (next == chapter.exercises.end())
-        return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id
-                                                                  : "./lab next";
-    return fmt::format("./lab start {}/{}", chapter.short_id, next->name);
-}
-
-namespace {
-
 /// Is there a diagnosis, and is it complete?
 bool has_diagnosed(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     return !exercise.diagnosis.empty() && is_diagnosed(progress, chapter, exercise);
@@ -130,6 +120,15 @@ bool is_done_here(const Progress& progress, const Chapter& chapter, const Case& 
 }
 
 }  // namespace
+
+std::string next_exercise(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    const auto next = std::find_if(chapter.exercises.begin(), chapter.exercises.end(),
+                                   [&](const Case& e) { return e.number > exercise.number && !e.optional; });
+    if (next == chapter.exercises.end())
+        return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id
+                                                                  : "./lab next";
+    return fmt::format("./lab start {}/{}", chapter.short_id, next->name);
+}
 
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());

@@ -48,6 +48,9 @@ inline constexpr const char* kExerciseText = "an exercise: ch05/vector_add_pipel
 /// The learner's name: git's user.name; "" if it has none.
 [[nodiscard]] std::string name_in_git(const Course& course);
 
+/// An Error that names the chapter's exercises, if what was chosen by this name is none of them.
+void require_exercise(const Course::Chosen& chosen, const std::string& name);
+
 /// An exercise by name; an Error if the name is a chapter's.
 [[nodiscard]] Exercise choose_exercise(const std::string& name);
 

@@ -363,7 +363,8 @@ int ask(const QuizOptions& options, Question::Purpose purpose) {
             "exercise's starter alone",
             purpose == Question::look_first ? "look" : "quiz", chosen.chapter.short_id, options.of));
     const Questionnaire asked{purpose, chosen.chapter, is_diagnosis ? chosen.part : nullptr};
-    if (is_diagnosis && (!asked.exercise || asked.exercise->diagnosis.empty()))
+    if (is_diagnosis) require_exercise(chosen, options.of);
+    if (is_diagnosis && asked.exercise->diagnosis.empty())
         throw Error(fmt::format("{0} asks for no diagnosis: ./lab start {0} begins its repair", options.of));
     if (asked.questions().empty()) throw Error(fmt::format("{} has no questions", chosen.chapter.short_id));
     std::optional<Answers> answers;
