@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cub/device/device_histogram.cuh>
-#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_segmented_radix_sort.cuh>

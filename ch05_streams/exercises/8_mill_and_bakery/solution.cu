@@ -72,8 +72,7 @@ __global__ void bake(unsigned* loaves, const unsigned* flour, size_t count, unsi
     if (i < count) loaves[i] = mixed(loaves[i] + flour[i], factor, steps);
 }
 
-/// The road between mill and bakery: while it's open, each GPU reaches the other's memory. A road that was
-/// closed before is closed afterwards.
+/// The road between mill and bakery: while it's open, each GPU reaches the other's memory.
 class Road {
   public:
     Road() {
@@ -219,7 +218,6 @@ int main(int argc, char** argv) {
     std::vector<Customer> customers(kCustomers);
     for (Customer& customer : customers)
         customer = {1 + static_cast<int>(random() % most), 1 << random() % 3};
-    // The largest order comes first.
     std::sort(customers.begin(), customers.end(),
               [](const Customer& a, const Customer& b) { return a.batches > b.batches; });
 

@@ -179,7 +179,7 @@ void add_up(std::vector<Site>& sites, int zone, const Zones& zones) {
 void observe(std::vector<Site>& sites, const Zones& zones, int regions_a_log, std::vector<unsigned>& log) {
     for (int region = zones.count / zones.of_region - 1; region >= 0; --region) {
         const int first = region * zones.of_region;
-        NCCL_CHECK(ncclGroupStart());  // a region at once: NCCL starts fewer kernels
+        NCCL_CHECK(ncclGroupStart());  // a region
         for (int zone = first + zones.of_region - 1; zone >= first; --zone) {
             for (Site& site : sites) site.work_out_zone(zone, zones);
             add_up(sites, zone, zones);
