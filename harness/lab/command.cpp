@@ -161,6 +161,7 @@ int run_lab(int argc, char** argv) {
     keep_numbers_of_streams();
     CLI::App app{"A hands-on course in CUDA's developer tools.", "./lab"};
     app.require_subcommand(1);
+    app.set_version_flag("--version", "lab " LAB_VERSION, "says which release this is");
     app.footer("./lab help COMMAND explains one of them.");
     Session session{app};
     for (const auto add :

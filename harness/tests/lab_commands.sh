@@ -9,13 +9,17 @@ source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
 help_and_usage() {
     topic='help and usage'
     local name commands
-    commands=$("$lab" --help | sed -n 's/^  \([a-z-]\+\) .*/\1/p')
+    commands=$("$lab" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p')
     check 'lists the commands' test "$(wc -w <<<"$commands")" -ge 15
     for name in $commands; do
         expect 2 "$name" --no-such-option
         says "./lab $name --help"
         check "./lab help lists $name" contains "$(./lab help)" "  $name"
     done
+    local release
+    release=$(sed -n 's/^## \([0-9.]*\) - .*/\1/p' "$repository/CHANGELOG.md" | head -n 1)
+    expect 0 --version
+    check 'is the release that CHANGELOG.md begins with' test "$out" = "lab ${release:-unknown}"
     expect 2 runn
     says 'did you mean run?'
     for name in run start check quiz hint; do
