@@ -533,12 +533,12 @@ class Rules {
             fmt::format(
                 "{} runs for {}: {}. {}", shown(top.name), part_of_whole(ns, a_.span_ns),
                 top.count == 1
-                    ? std::string("one launch")
-                    : fmt::format("{}, {} each", counted(top.count, "launch"), format_ns(top.median_ns)),
+                    ? std::string("once")
+                    : fmt::format("{}, {} each", counted(top.count, "time"), format_ns(top.median_ns)),
                 top.full_name == kGraphAsAWhole
                     ? "Record it with --cuda-graph-trace=node, which says what its kernels do."
                 : top.median_ns < kWorthALook_ns
-                    ? "Give a launch more work before you profile it."
+                    ? "Give each run more work before you profile it."
                     : fmt::format(
                           "See why{}: {}",
                           namesakes == 1 ? "" : fmt::format(" ({} kernels have that name)", namesakes),

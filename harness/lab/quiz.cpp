@@ -288,8 +288,16 @@ std::string next_step_after(const Course& course, const Questionnaire& asked, bo
     if (open) return asked.command() + " asks those that are not right yet";
     const Chapter& chapter = asked.chapter;
     const Progress progress = progress_of(course);
-    if (asked.exercise) return next_step(progress, chapter, *asked.exercise);
-    if (asked.purpose == Question::look_first) return "./lab run " + chapter.short_id;
+    if (asked.exercise) {
+        const Done done = progress.exercise(asked.exercise->subjects());
+        const std::string next = next_step(progress, chapter, *asked.exercise);
+        if (done.passed || !done.started || done.checks > 0) return next;
+        return fmt::format("./lab check {}/{} once you have repaired your copy", chapter.short_id,
+                           asked.exercise->argument());
+    }
+    if (asked.purpose == Question::look_first)
+        return fmt::format("{}/README.md goes on with the cause, then ./lab run {}", chapter.id,
+                           chapter.short_id);
     return next_in_course(course.chapters(), progress);
 }
 

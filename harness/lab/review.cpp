@@ -49,8 +49,8 @@ Reviewed reviewed(const Course& course, const Case& of, const Answer& answer, co
     return {answer.program, answer.why, answer.fails.empty(), std::move(evidence), std::move(grade)};
 }
 
-/// The rows of the table: findings that all were recorded for. A wrong answer is mostly recorded for what
-/// rejects it alone, and a gap would tell which.
+/// The rows of the table: findings that all were recorded for, those that are graded first. A wrong answer is
+/// mostly recorded for what rejects it alone, and a gap would tell which.
 std::vector<const Finding*> findings_of(const std::vector<Reviewed>& all) {
     std::vector<const Finding*> findings;
     for (const FindingRow& row : all[0].grade.rows)
@@ -58,6 +58,7 @@ std::vector<const Finding*> findings_of(const std::vector<Reviewed>& all) {
                 return each.row(row.finding->id).sides[0].measured.was_run;
             }))
             findings.push_back(row.finding);
+    std::stable_partition(findings.begin(), findings.end(), [](const Finding* f) { return f->asserted(); });
     return findings;
 }
 
@@ -169,8 +170,10 @@ Table table_of(const Case& of, const std::vector<Reviewed>& answers,
         header.push_back(std::string(1, letter(i))), align.push_back(Align::right);
     Table table(header, align);
     for (std::size_t number = 0; number < findings.size(); ++number) {
-        std::vector<std::string> cells{std::to_string(number + 1), says(of, *findings[number])};
-        for (const Reviewed& each : answers) cells.push_back(value_in(each, *findings[number]));
+        const Finding& finding = *findings[number];
+        std::vector<std::string> cells{finding.asserted() ? std::to_string(number + 1) : "",
+                                       says(of, finding)};
+        for (const Reviewed& each : answers) cells.push_back(value_in(each, finding));
         table.add(std::move(cells));
     }
     return table;
@@ -341,6 +344,9 @@ int review(const ReviewOptions& options) {
                paragraph(fmt::format("{} answers, each as it ran: {}", answers.size(),
                                      source_label(answers[0].evidence.provenance(), false))),
                table_of(of, answers, findings).text());
+    if (!findings.back()->asserted())
+        fmt::print("{}\n",
+                   paragraph("Rows without a number are only shown: an answer isn't rejected for them."));
     for (const std::string& file : copies_of(course, of, answers))
         fmt::print("further  ./lab analyze {}\n", file);
     if (options.answers.empty() && !is_interactive()) {

@@ -3,7 +3,7 @@
 // ping. A line has several legs, which are worked on one after the other.
 //
 // Symptom: all answers are right, on every line. But the yard that takes the program over runs it under
-// compute-sanitizer, and some line is refused each time.
+// compute-sanitizer, and each time it refuses some of the lines.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter    (in this folder)
 // look:    compute-sanitizer --tool memcheck ./starter    (and racecheck, initcheck, synccheck)
