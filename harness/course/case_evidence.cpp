@@ -91,7 +91,7 @@ std::string missing_for_live(const Needs& needs, bool compiles) {
 std::string missing_for_programs(const Case& of) {
     constexpr std::array kWords{"no GPU", "one", "two", "three", "four", "five", "six", "seven", "eight"};
     if (const auto missing = missing_libraries(of.programs[0].flags); !missing.empty())
-        return join(missing, " and ") + " is not here (docs/setup.md)";
+        return join(missing, " and ") + " is not here (docs/setup.md says how to install it)";
     if (const auto missing = missing_in_python(of.programs[0].libraries); !missing.empty())
         return fmt::format("python3 cannot import {} here (python/requirements.txt has {})",
                            join(missing, " and "), missing.size() == 1 ? "its version" : "their versions");

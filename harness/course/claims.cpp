@@ -132,7 +132,8 @@ void check_files(const Course& course, const Case& of, const AddClaim& add) {
          fs::recursive_directory_iterator(course.root() / of.folder / "evidence", missing)) {
         if (entry.path().extension() != ".sqlite") continue;
         const std::string shown = course.shown(entry.path());
-        if (!known.count(entry.path().filename().string()))
+        const fs::path of_gpu = entry.path().lexically_relative(course.root() / of.folder / "evidence");
+        if (!known.count(of_gpu.lexically_relative(*of_gpu.begin()).string()))
             faults.push_back(shown + " is evidence of no program: git rm it");
         if (entry.file_size() >= kMostBytes)
             faults.push_back(

@@ -343,7 +343,7 @@ void print_time(const ReportFile& report, const std::string& file, const Analysi
         if (gpu.device == a.device) fmt::print("GPU {}  {}\n", gpu.device, printable(gpu.name));
     if (a.devices.size() > 1)
         fmt::print("{}\n", paragraph(fmt::format("{} GPUs did work; this is about GPU {}{}. CUDA calls, "
-                                                 "ranges and threads are of the whole process.",
+                                                 "ranges and threads are of all processes.",
                                                  a.devices.size(), a.device,
                                                  is_chosen ? "" : ", which has the most kernel time")));
     if (a.range_ns) fmt::print("the host spent {} in the range\n", format_ns(*a.range_ns));
@@ -421,7 +421,7 @@ int analyze(const std::string& file, const std::string& range_name, const std::s
     if (!report.evidence) return kFine;
     if (range) {  // the other tools know none
         if (report.evidence->was_run("ncu") || !sanitizers_run(*report.evidence).empty())
-            fmt::print("without --range: what ncu and compute-sanitizer said of the whole run\n");
+            fmt::print("Leave out --range to see what ncu and compute-sanitizer said of the whole run.\n");
         return kFine;
     }
     print_other_tools(*report.evidence);
@@ -450,7 +450,7 @@ void add_analyze(Session& session) {
         "the gap is under 30 µs, as one launch after another costs; or neither. A "
         "device-to-device copy reads and writes, and its bytes are counted once. Memsets are no copies.\n"
         "Of several GPUs it is about the one with the most kernel time, or that of --device; calls, ranges "
-        "and threads stay of the whole process. Counters of ncu and "
+        "and threads stay of all processes. Counters of ncu and "
         "reports of compute-sanitizer, which evidence of the course may hold, are of the "
         "whole run and shown without --range. CPU samples, OS calls and threads are of all threads while the "
         "host is in the range. Times in JSON are in ns.\n"

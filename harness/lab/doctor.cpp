@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "doctor/examination.h"
 #include "lab/command.h"
+#include "lab/learner.h"
 #include "tools/python.h"
 
 namespace lab {
@@ -85,7 +86,8 @@ void print_python(const std::vector<Chapter>& chapters) {
 }
 
 /// Which chapters are open live, and the next command.
-void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Check>& checks, bool any_broken) {
+void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Check>& checks, bool any_broken,
+                    const std::string& next) {
     for (const Chapter& chapter : chapters) {
         const auto missing = lacks(chapter, checks);
         const char* const here = chapter.pair.draft ? "a draft, not recorded yet" : "on recorded evidence";
@@ -93,9 +95,9 @@ void print_chapters(const std::vector<Chapter>& chapters, const std::vector<Chec
         fmt::print("  {}  {}\n", chapter.short_id, missing.empty() ? "open live" : paragraph(lacking, 8));
     }
     print_python(chapters);
-    fmt::print("\nnext     {}./lab look {}\n",
+    fmt::print("\nnext     {}{}\n",
                any_broken ? "do what the first 'to do' says, then ./lab doctor again\n         or " : "",
-               chapters.front().short_id);
+               next);
 }
 
 int doctor(bool json) {
@@ -116,7 +118,8 @@ int doctor(bool json) {
         print_json(to_json(platform, checks, chapters));
     } else {
         fmt::print("\n");
-        if (!chapters.empty()) print_chapters(chapters, checks, any_broken);
+        if (!chapters.empty())
+            print_chapters(chapters, checks, any_broken, next_in_course(chapters, progress_of(course)));
     }
     return any_broken ? kFindingFailed : kFine;
 }

@@ -48,14 +48,13 @@ struct Questionnaire {
 
 constexpr int kMostTries = 2;  ///< a third would be a guess
 
-/// `label`: where its evidence is from, unless that stands above the question before.
-void print_question(const Chapter& chapter, const Question& question, std::size_t number,
+/// `file` decides; `label`: where it is from, unless that stands above the question before.
+void print_question(const Question& question, std::size_t number, const std::string& file,
                     const std::string& label) {
     const std::string asked = fmt::format("{} {}", bold(fmt::format("{}.", number)), question.asks);
     const std::string unit = unit_asked(question);
     const std::string about =
-        fmt::format("{} · {}{}", question.id, chapter.program_of(question).file.string(),
-                    unit.empty() ? "" : " · unit: " + unit);
+        fmt::format("{} · {}{}", question.id, file, unit.empty() ? "" : " · unit: " + unit);
     fmt::print("\n{}\n   {}\n", paragraph(asked, 3), dim(paragraph(about, 3)));
     if (!label.empty()) fmt::print("   {}\n", dim(paragraph(label, 3)));
     for (std::size_t i = 0; i < question.choices.size(); ++i)
@@ -155,10 +154,10 @@ Result last_result(const Progress& progress, const Questionnaire& asked, const Q
 }
 
 void print_how_to_answer(std::size_t questions, std::ptrdiff_t right_already) {
-    fmt::print("{}\n", paragraph("Read the answers off what the tools saw: a timeline, a counter, a report; "
-                                 "a wrong answer is told where. A number may be off by as much as "
-                                 "one can misread it; an empty line passes a question, q or Ctrl-D ends "
-                                 "the quiz."));
+    fmt::print("{}\n", paragraph("Read the answers off what the tools saw: a timeline, a counter, a report. "
+                                 "After a wrong answer it says where to look. A number may be off by as "
+                                 "much as one can misread it. An empty line passes a question; q or Ctrl-D "
+                                 "ends."));
     if (right_already > 0)
         fmt::print("\nanswered right already: {} of {} (--all asks them again)\n", right_already, questions);
 }
@@ -234,7 +233,7 @@ class Round {
         graded.question = &question;
         graded.label = evidence->label;
         if (!options_.json)
-            print_question(asked_.chapter, question, number,
+            print_question(question, number, course_.shown(evidence->path),
                            evidence->label == label_ ? "" : evidence->label);
         label_ = evidence->label;
         const Note note = [&](Result result) {

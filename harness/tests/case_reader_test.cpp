@@ -207,7 +207,7 @@ TEST_CASE("case: a wrong answer is a patch that says what it fails, and why") {
     const std::vector<Answer> wrong = made.read().exercises[0].wrong;
     REQUIRE(wrong.size() == 2);
     CHECK(wrong[0].program.name == "lost");
-    CHECK(wrong[0].program.evidence_name() == "lost.sqlite");
+    CHECK(wrong[0].program.evidence_name() == "answers/lost.sqlite");
     CHECK(wrong[0].why == "It is wrong.");
     CHECK(read_file(made.course.source_of(wrong[0].program)) == "int kernels = 0;\n");
     // A wrong answer is recorded for its reasons alone.

@@ -365,9 +365,9 @@ TEST_CASE("critical path: how well it foretold what faster kernels gained is as 
              {"one_thread_sum", "ch02_nsys/exercises/1_one_thread_sum/evidence/h200", "starter", "solution",
               "sum"},
              {"the same, a wrong answer", "ch02_nsys/exercises/1_one_thread_sum/evidence/h200",
-              "one_of_two_blocks", "solution", "sum"},
-             {"the same, another one", "ch02_nsys/exercises/1_one_thread_sum/evidence/h200", "one_of_a_block",
-              "solution", "sum"},
+              "answers/one_of_two_blocks", "solution", "sum"},
+             {"the same, another one", "ch02_nsys/exercises/1_one_thread_sum/evidence/h200",
+              "answers/one_of_a_block", "solution", "sum"},
          }) {
         const std::string row = row_of(faster);
         CAPTURE(row);

@@ -69,7 +69,7 @@ record() {
     # The fake nsys hands out the evidence itself, so that is what is recorded anew.
     expect 0 record ch05/1
     prints "recorded $of_exercise/solution.sqlite"
-    prints "recorded $of_exercise/one_stream.sqlite"
+    prints "recorded $of_exercise/answers/one_stream.sqlite"
     prints "$programs_of_exercise recorded, 0 failed"
     expect 0 run ch05/1 --recorded
     echo 'constexpr int kNewlyAdded = 1;' >>ch05_streams/fixed.cu
@@ -77,7 +77,7 @@ record() {
     expect 0 record --stale
     prints "recorded $recorded/fixed.sqlite"
     prints "recorded $recorded/fixed.once.sqlite"
-    prints "recorded $of_exercise/lost_tail.sqlite"
+    prints "recorded $of_exercise/answers/lost_tail.sqlite"
     prints '6 recorded, 0 failed' # fixed.cu with its four further recordings
     expect 0 run ch05 --recorded
     sed -i '$d' ch05_streams/fixed.cu

@@ -195,7 +195,7 @@ quiz() {
     check 'each question has one right answer' test -n "$longest" -a -n "$slow" -a -n "$letter"
     expect 1 quiz ch05
     prints 'The questions are only listed, since this is no terminal'
-    prints 'slow_launches · ch05_streams/fixed.cu · unit: launches'
+    prints 'slow_launches · ch05_streams/evidence/h200/fixed.eight.sqlite · unit: launches'
     prints 'recorded · NVIDIA H200'
     printf '# mine\nslow_launches = %s launches\n\nlongest_in_a_stream=%s # by run\n' "$slow" "$letter" >"$answers"
     expect 1 quiz ch05 --answers "$answers"

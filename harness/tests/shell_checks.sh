@@ -29,7 +29,7 @@ shopt -s nullglob
 for patch in ch*/exercises/*/{wrong,right}/*.patch; do
     if [[ ! -e ${patch%/*/*}/evidence ]]; then continue; fi
     name=${patch##*/}
-    runs=("${patch%/*/*}/evidence/"*/"${name%.patch}"{.sqlit[e],.draw*.sqlite})
+    runs=("${patch%/*/*}/evidence/"*/answers/"${name%.patch}"{.sqlit[e],.draw*.sqlite})
     if ((${#runs[@]} == 0)); then rm -- "$patch"; fi
 done
 for file in ch*/exercises/*/evidence; do sed -i '1,/^\[/{/^draft = true$/d}' "${file%/*}/case.toml"; done

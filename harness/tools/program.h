@@ -51,8 +51,11 @@ struct Program {
     /// ".sqlite", ".once.sqlite" for a further recording, ".draw2.sqlite" for a draw.
     [[nodiscard]] std::string evidence_extension() const;
 
-    /// "buggy.sqlite", or "buggy.once.sqlite" for a further recording.
-    [[nodiscard]] std::string evidence_name() const { return name + evidence_extension(); }
+    /// "buggy.sqlite", or "buggy.once.sqlite" for a further recording. Other answers than the solution are in
+    /// a folder "answers": their names would tell what to look for to whoever looks for the starter's.
+    [[nodiscard]] std::string evidence_name() const {
+        return (base.empty() ? "" : "answers/") + name + evidence_extension();
+    }
 
     /// This program as a further recording makes it: with its options behind the plain recording's, with
     /// metrics of its own, and in an evidence file of its own.
