@@ -165,7 +165,7 @@ TEST_CASE("first steps: one long gap is said to be one, with where the host is a
           "7.988ms --to 22.002ms");
     CHECK(*steps[0].share == doctest::Approx(10.01 / 29.99));
     CHECK(steps[1].text ==
-          "add runs for 20 of 30 ms: 2 launches, 9.99 ms each. See why: ncu -k add -c 1 --set full PROGRAM");
+          "add runs for 20 of 30 ms: 2 times, 9.99 ms each. See why: ncu -k add -c 1 --set full PROGRAM");
 }
 
 TEST_CASE("first steps: where no call was recorded, none is blamed, and neither is the host") {

@@ -17,7 +17,7 @@ const std::map<std::string, std::string>& helps() {
     static const std::map<std::string, std::string> all = [] {
         std::map<std::string, std::string> found;
         const std::string list = run_lab({"--help"}).out;
-        const std::regex name("\n  ([a-z-]+) ");
+        const std::regex name("\n  ([a-z][a-z-]*) ");
         for (std::sregex_iterator at(list.begin(), list.end(), name), end; at != end; ++at) {
             const Outcome outcome = run_lab({(*at)[1], "--help"});
             CHECK_MESSAGE(outcome.exit_code == 0, at->str());
