@@ -170,7 +170,7 @@ full_disk() {
         dd if=/dev/zero of="$2/filler" 2>/dev/null
         "$1" record ch05/1
         status=$?
-        [[ $(ls "$2") == filler?solution.sqlite && $(<"$2/solution.sqlite") == old ]] || exit 98
+        [[ $(ls -R "$2") == *:?answers?filler?solution.sqlite*/answers: && $(<"$2/solution.sqlite") == old ]] || exit 98
         exit $status' "$BASH" "$lab" "$exercise/evidence/h200"
     exits 1
     check 'says why the evidence was not recorded' grep -q 'solution.sqlite.*No space left on device' <<<"$err"

@@ -281,7 +281,7 @@ a_library() {
         skip 'NVSHMEM is here and cannot be hidden'
     else
         exits 77
-        prints 'It was not run: NVSHMEM is not here (docs/setup.md)'
+        prints 'It was not run: NVSHMEM is not here (docs/setup.md says how to install it)'
         expect 77 verify ch05
         prints '- not run  ch05_streams/vector_add_pipeline: NVSHMEM is not here'
     fi
