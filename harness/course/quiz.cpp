@@ -103,6 +103,8 @@ double parse_answer(const Question& question, const std::string& text) {
     if (choices > 0) {
         const int letter = word.size() == 1 ? std::tolower(static_cast<unsigned char>(word[0])) - 'a' : -1;
         if (letter >= 0 && static_cast<std::size_t>(letter) < choices) return letter + 1;
+        const auto same = std::find(question.choices.begin(), question.choices.end(), trim(text));
+        if (same != question.choices.end()) return std::distance(question.choices.begin(), same) + 1.0;
         throw Error(fmt::format("'{}' is no choice: answer with a letter from a to {}", printable(word),
                                 static_cast<char>('a' + choices - 1)));
     }

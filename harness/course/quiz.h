@@ -24,8 +24,9 @@ struct QuizEvidence {
 /// The right answer: a number, or the number (from 1) of a choice. An Error if the evidence has none.
 [[nodiscard]] double right_answer(const Question& question, const Evidence& evidence);
 
-/// Reads an answer: a number with or without its unit, a share also in percent, a choice by its letter. To a
-/// question in percent a bare 0.02 is an Error: it may be meant as a share. An Error says how to write it.
+/// Reads an answer: a number with or without its unit, a share also in percent, a choice by its letter or in
+/// full. To a question in percent a bare 0.02 is an Error: it may be meant as a share. An Error says how to
+/// write it.
 [[nodiscard]] double parse_answer(const Question& question, const std::string& text);
 
 /// The unit of an answer as it is asked for: "µs", or "share, as 0.5 or 50%"; "" if it has none.

@@ -261,7 +261,7 @@ class Rules {
     };
     [[nodiscard]] static Host host_in(const HostTime& call) {
         return {fmt::format("in {} ({}{})", shown(call.name), counted(call.count, "call"),
-                            call.count == 1 ? "" : ", longest " + format_ns(call.longest_ns)),
+                            call.count == 1 ? "" : ", at most " + format_ns(call.longest_ns) + " in one"),
                 advice_on(call.name, 2 * call.longest_ns > call.ns), call.ns,
                 has(call.name, {"Launch", "Synchronize", "Memcpy", "Memset"})};
     }

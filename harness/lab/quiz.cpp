@@ -71,7 +71,7 @@ void print_result(const Course& course, const Question& question, const QuizEvid
         const std::string range =
             question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
         const bool timed = question.query.needs.trace && evidence.evidence.has_trace();
-        if (timed) fmt::print("     ./lab timeline {}{}\n", file, range);
+        if (timed) fmt::print("     ./lab timeline {}{} --html page.html\n", file, range);
         fmt::print("     ./lab analyze {}{}\n", file, timed ? range : "");
     } else if (!question.choices.empty()) {
         fmt::print("   {}\n", green("right"));

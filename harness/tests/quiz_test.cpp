@@ -64,11 +64,12 @@ TEST_CASE("quiz: percent is no share, and what may be either is asked for once m
     CHECK(unit_asked(of_unit("")).empty());
 }
 
-TEST_CASE("quiz: a choice is given by its letter") {
+TEST_CASE("quiz: a choice is given by its letter, or in full") {
     Question question;
     question.choices = {"one", "two", "three"};
     CHECK(parse_answer(question, "a") == 1);
     CHECK(parse_answer(question, "C") == 3);
+    CHECK(parse_answer(question, " two ") == 2);
     for (const char* text : {"", "d", "1", "ab", "\xc3\xa4"})
         CHECK(has(fault_of([&] { return parse_answer(question, text); }), "a letter from a to c"));
 }
