@@ -192,11 +192,12 @@ void copy_without_name(const fs::path& from, const fs::path& to, const Program& 
     for (const std::string& each : tables) {
         copy.execute(fmt::format("CREATE TABLE main.\"{0}\" AS SELECT * FROM source.\"{0}\"", each));
         for (const std::string& column : copy.columns_of(each, "main"))
-            for (const std::string& word : {"wrong/" + name, "right/" + name, name})
+            for (const std::string& word :
+                 {std::string("build/wrong/"), "wrong/" + name, "right/" + name, name})
                 copy.execute(
-                    fmt::format("UPDATE main.\"{0}\" SET \"{1}\" = replace(\"{1}\", '{2}', 'answer') "
+                    fmt::format("UPDATE main.\"{0}\" SET \"{1}\" = replace(\"{1}\", '{2}', '{3}') "
                                 "WHERE typeof(\"{1}\") = 'text' AND instr(\"{1}\", '{2}')",
-                                each, column, word));
+                                each, column, word, word == "build/wrong/" ? "" : "answer"));
     }
 }
 
@@ -252,8 +253,8 @@ Answers read_answers(const std::string& path, const std::vector<Asked>& question
     return answers;
 }
 
-/// How many are right; nothing if the learner left before the end. "merge" comes first: whoever chose wrongly
-/// looks again before being asked about the others.
+/// How many are right; nothing if the learner left before the end, by an empty line or q. "merge" comes
+/// first: whoever chose wrongly looks again before being asked about the others.
 std::optional<std::size_t> ask(const std::vector<Asked>& questions, const Answers* answers) {
     std::size_t right = 0;
     for (const Asked& asked : questions) {
@@ -263,7 +264,7 @@ std::optional<std::size_t> ask(const std::vector<Asked>& questions, const Answer
         if (answers) {
             const auto given = answers->find(asked.id);
             if (given != answers->end()) answer = given->second;
-        } else if (!std::getline(std::cin, answer) || answer_in(answer) == "q") {
+        } else if (!std::getline(std::cin, answer) || answer_in(answer) == "q" || answer_in(answer).empty()) {
             return std::nullopt;
         }
         const bool is_right = std::count(asked.right.begin(), asked.right.end(), answer_in(answer)) > 0;
@@ -279,6 +280,10 @@ struct Subject {
     const Case& of;
     std::vector<Reviewed> answers;
 };
+
+bool was_right(const Progress& progress, const Case& of) {
+    return progress.last_answer(of.id + ":review") == Step::right;
+}
 
 /// The exercise that was named, or of a chapter one whose review is not right yet: what the learner has begun
 /// comes first, then what has the most wrong answers. What the tools found in
@@ -303,8 +308,8 @@ Subject subject_of(const Course& course, const Course::Chosen& chosen, const Pro
             if (is_open(own)) candidates.push_back(&own);
         }
         const auto rank = [&](const Case* e) {
-            return std::tuple(progress.last_answer(e->id + ":review") == Step::right,
-                              progress.exercise(e->subjects()).line == 0, -std::ssize(e->wrong));
+            return std::tuple(was_right(progress, *e), progress.exercise(e->subjects()).line == 0,
+                              -std::ssize(e->wrong));
         };
         std::stable_sort(candidates.begin(), candidates.end(),
                          [&](const Case* a, const Case* b) { return rank(a) < rank(b); });
@@ -326,6 +331,16 @@ int review(const ReviewOptions& options) {
     const Course course = Course::find();
     const Course::Chosen chosen = choose_own(course, options.name);
     const auto& [of, answers] = subject_of(course, chosen, progress_of(course));
+    if (!chosen.part && !options.json && options.answers.empty() && was_right(progress_of(course), of)) {
+        fmt::print(
+            "{}\nnext     {}\n",
+            paragraph(fmt::format("All of {} that is open is answered right. The other exercises' answers "
+                                  "are shown once their diagnosis is complete; ./lab review {}/{} shows "
+                                  "these once more.",
+                                  chosen.chapter.short_id, chosen.chapter.short_id, of.argument())),
+            next_in_course(course.chapters(), progress_of(course)));
+        return kFine;
+    }
     const std::vector<const Finding*> findings = findings_of(answers);
     const std::vector<Asked> questions = questions_of(answers, findings);
     const std::string name = chosen.chapter.short_id + "/" + of.argument();
