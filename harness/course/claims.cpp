@@ -128,12 +128,12 @@ void check_files(const Course& course, const Case& of, const AddClaim& add) {
     for (const Program& program : programs)
         for (const Program& recorded : all_recordings(program)) known.insert(recorded.evidence_name());
     std::error_code missing;
-    for (const auto& entry :
-         fs::recursive_directory_iterator(course.root() / of.folder / "evidence", missing)) {
+    const fs::path folder = course.root() / of.folder / "evidence";
+    for (const auto& entry : fs::recursive_directory_iterator(folder, missing)) {
         if (entry.path().extension() != ".sqlite") continue;
         const std::string shown = course.shown(entry.path());
-        const fs::path of_gpu = entry.path().lexically_relative(course.root() / of.folder / "evidence");
-        if (!known.count(of_gpu.lexically_relative(*of_gpu.begin()).string()))
+        const fs::path run = entry.path().lexically_relative(folder);  // begins with the GPU's folder
+        if (!known.count(run.lexically_relative(*run.begin()).string()))
             faults.push_back(shown + " is evidence of no program: git rm it");
         if (entry.file_size() >= kMostBytes)
             faults.push_back(

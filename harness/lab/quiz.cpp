@@ -289,10 +289,10 @@ std::string next_step_after(const Course& course, const Questionnaire& asked, bo
     const Progress progress = progress_of(course);
     if (asked.exercise) {
         const Done done = progress.exercise(asked.exercise->subjects());
-        const std::string next = next_step(progress, chapter, *asked.exercise);
-        if (done.passed || !done.started || done.checks > 0) return next;
-        return fmt::format("./lab check {}/{} once you have repaired your copy", chapter.short_id,
-                           asked.exercise->argument());
+        if (done.started && done.checks == 0)
+            return fmt::format("./lab check {}/{} once you have repaired your copy", chapter.short_id,
+                               asked.exercise->argument());
+        return next_step(progress, chapter, *asked.exercise);
     }
     if (asked.purpose == Question::look_first)
         return fmt::format("{}/README.md goes on with the cause, then ./lab run {}", chapter.id,

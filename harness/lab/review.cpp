@@ -189,15 +189,16 @@ void copy_without_name(const fs::path& from, const fs::path& to, const Program& 
     Statement table = copy.prepare("SELECT name FROM source.sqlite_schema WHERE type = 'table'");
     while (table.next()) tables.push_back(table.text(0));
     const std::string name = program.file.stem().string();
+    const std::vector<std::pair<std::string, std::string>> names{
+        {"build/wrong/", ""}, {"wrong/" + name, "answer"}, {"right/" + name, "answer"}, {name, "answer"}};
     for (const std::string& each : tables) {
         copy.execute(fmt::format("CREATE TABLE main.\"{0}\" AS SELECT * FROM source.\"{0}\"", each));
         for (const std::string& column : copy.columns_of(each, "main"))
-            for (const std::string& word :
-                 {std::string("build/wrong/"), "wrong/" + name, "right/" + name, name})
+            for (const auto& [word, instead] : names)
                 copy.execute(
                     fmt::format("UPDATE main.\"{0}\" SET \"{1}\" = replace(\"{1}\", '{2}', '{3}') "
                                 "WHERE typeof(\"{1}\") = 'text' AND instr(\"{1}\", '{2}')",
-                                each, column, word, word == "build/wrong/" ? "" : "answer"));
+                                each, column, word, instead));
     }
 }
 
@@ -281,8 +282,13 @@ struct Subject {
     std::vector<Reviewed> answers;
 };
 
+/// As progress notes its review.
+std::string review_of(const Case& of) {
+    return of.id + ":review";
+}
+
 bool was_right(const Progress& progress, const Case& of) {
-    return progress.last_answer(of.id + ":review") == Step::right;
+    return progress.last_answer(review_of(of)) == Step::right;
 }
 
 /// The exercise that was named, or of a chapter one whose review is not right yet: what the learner has begun
@@ -330,15 +336,16 @@ struct ReviewOptions {
 int review(const ReviewOptions& options) {
     const Course course = Course::find();
     const Course::Chosen chosen = choose_own(course, options.name);
-    const auto& [of, answers] = subject_of(course, chosen, progress_of(course));
-    if (!chosen.part && !options.json && options.answers.empty() && was_right(progress_of(course), of)) {
+    const Progress progress = progress_of(course);
+    const auto& [of, answers] = subject_of(course, chosen, progress);
+    if (!chosen.part && !options.json && options.answers.empty() && was_right(progress, of)) {
         fmt::print(
             "{}\nnext     {}\n",
             paragraph(fmt::format("All of {} that is open is answered right. The other exercises' answers "
                                   "are shown once their diagnosis is complete; ./lab review {}/{} shows "
                                   "these once more.",
                                   chosen.chapter.short_id, chosen.chapter.short_id, of.argument())),
-            next_in_course(course.chapters(), progress_of(course)));
+            next_in_course(course.chapters(), progress));
         return kFine;
     }
     const std::vector<const Finding*> findings = findings_of(answers);
@@ -374,7 +381,7 @@ int review(const ReviewOptions& options) {
     if (!options.answers.empty()) given = read_answers(options.answers, questions);
     const auto right = ask(questions, options.answers.empty() ? nullptr : &given);
     const bool all_right = right == questions.size();
-    if (right) progress_of(course).add(all_right ? Step::right : Step::wrong, of.id + ":review");
+    if (right) progress_of(course).add(all_right ? Step::right : Step::wrong, review_of(of));
     for (std::size_t i = 0; all_right && i < answers.size(); ++i)
         fmt::print("\n{}\n", paragraph(fmt::format("{}  {}: {}", letter(i),
                                                    course.shown(answers[i].program.file), answers[i].why),
