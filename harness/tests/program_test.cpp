@@ -141,7 +141,7 @@ TEST_CASE("tools: their command lines hold what the program asks for") {
     program.recording.gpu_metrics = {"SMs Active"};
     const auto samples = [&](bool wanted) {
         const Words words = nsys_command("nsys", "r", program, wanted);
-        return std::count(words.begin(), words.end(), "--gpu-metrics-devices=all");
+        return std::count(words.begin(), words.end(), "--gpu-metrics-devices=cuda-visible");
     };
     CHECK(samples(true) == 1);
     CHECK(samples(false) == 0);

@@ -68,22 +68,33 @@ void drop_folders_of_modules(const Database& database) {
                     kFileName));
 }
 
-/// Keeps samples of the wanted GPU metrics, from the first piece of GPU work to the last. Sampling fills far
-/// more rows than a question needs.
+/// Keeps samples of the wanted GPU metrics, from the first piece of GPU work to the last, of the GPUs that
+/// had work: idle ones beside them would be part of every mean. Sampling fills far more rows than a question
+/// needs.
 void copy_gpu_metrics(const Database& database, const std::vector<std::string>& wanted) {
     for (const char* table : {"GPU_METRICS", "TARGET_INFO_GPU_METRICS"})
         if (wanted.empty() || !database.has_table(table, "source")) return;
     std::vector<std::string> work;
     for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY"})
-        if (database.has_table(table)) work.push_back(fmt::format("SELECT start, end FROM main.{}", table));
+        if (database.has_table(table))
+            work.push_back(fmt::format("SELECT start, end, deviceId FROM main.{}", table));
     if (work.empty()) return;
+    // A metric's GPU is nsys's number of it, and a kernel's is CUDA's, which CUDA_VISIBLE_DEVICES changes.
+    const std::string gpus =
+        database.has_table("TARGET_INFO_CUDA_DEVICE", "source")
+            ? fmt::format(
+                  " AND typeId & 0xFF IN (SELECT gpuId FROM "
+                  "source.TARGET_INFO_CUDA_DEVICE WHERE cudaId IN (SELECT deviceId FROM ({})))",
+                  join(work, " UNION ALL "))
+            : "";
     database.execute(
         "CREATE TABLE main.TARGET_INFO_GPU_METRICS (typeId INTEGER, metricId INTEGER, metricName TEXT);"
         "CREATE TABLE main.GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER)");
     for (const std::string& name : wanted) {
         Statement row = database.prepare(
             "INSERT INTO main.TARGET_INFO_GPU_METRICS SELECT typeId, metricId, metricName FROM "
-            "source.TARGET_INFO_GPU_METRICS WHERE substr(metricName, 1, length(?1)) = ?1");
+            "source.TARGET_INFO_GPU_METRICS WHERE substr(metricName, 1, length(?1)) = ?1" +
+            gpus);
         row.bind(1, name).next();
     }
     database.execute(
