@@ -101,15 +101,17 @@ std::vector<bool> host_waits(const Trace& trace) {
         const Copy*& first = copy_of[static_cast<std::size_t>(copy.call)];  // it may be in parts
         if (!first) first = &copy;
     }
-    std::vector<bool> is_wait, is_async;  // by name
+    std::vector<bool> is_wait, copies, is_async;  // by name; a graph's launch waits for none of its copies
     for (const std::string& name : trace.names) {
         is_wait.push_back(name.ends_with("Synchronize"));
+        copies.push_back(name.find("Memcpy") != std::string::npos ||
+                         name.find("Memset") != std::string::npos);
         is_async.push_back(name.find("Async") != std::string::npos);
     }
     const auto waits = [&](const ApiCall& call, const Copy* copy) {
         const auto name = static_cast<std::size_t>(call.name);
         if (is_wait[name]) return true;
-        if (!copy || copy->start_ns >= call.end_ns) return false;
+        if (!copy || !copies[name] || copy->start_ns >= call.end_ns) return false;
         if (copy->direction == Direction::set) return !is_async[name] && copy->to == "pinned";
         if (copy->direction == Direction::device_to_device) return false;
         return !is_async[name] || copy->from == "pageable" || copy->to == "pageable";

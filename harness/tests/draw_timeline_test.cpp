@@ -148,6 +148,7 @@ TEST_CASE("Only calls in which the host really waits for the GPU are waits") {
         {"cudaMemset", set, "", "device", 500, false},
         {"cudaMemset", set, "", "pinned", 500, true},
         {"cudaMemsetAsync", set, "", "pinned", 500, false},
+        {"cudaGraphLaunch", up, "pinned", "device", 500, false},  // its first node is a copy
         {"cuLibraryLoadData", {}, "", "", 0, false},
         {"cudaMalloc", {}, "", "", 0, false},
         {"cudaLaunchKernel", {}, "", "", 0, false},
