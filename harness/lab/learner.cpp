@@ -116,18 +116,23 @@ bool has_diagnosed(const Progress& progress, const Chapter& chapter, const Case&
 /// Has the learner done what can be done on this machine?
 bool is_done_here(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
-    return done.passed || done.ungraded || (has_diagnosed(progress, chapter, exercise) && !gpu());
+    return done.passed || done.ungraded ||
+           (!gpu() && (has_diagnosed(progress, chapter, exercise) || is_reviewed(progress, exercise)));
 }
 
 }  // namespace
 
 std::string next_exercise(const Progress& progress, const Chapter& chapter, const Case& exercise) {
-    const auto next = std::find_if(chapter.exercises.begin(), chapter.exercises.end(),
-                                   [&](const Case& e) { return e.number > exercise.number && !e.optional; });
-    if (next == chapter.exercises.end())
-        return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id
-                                                                  : "./lab next";
-    return fmt::format("./lab start {}/{}", chapter.short_id, next->name);
+    for (const Case& e : chapter.exercises) {
+        if (e.number <= exercise.number || e.optional) continue;
+        const Case& own = begun_draw(progress, e);
+        // Of draws that are not begun, the learner's name says which: `start` does without a number.
+        if (progress.exercise(own.subjects()).line == 0)
+            return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
+        if (!is_done_here(progress, chapter, own)) return next_step(progress, chapter, own);
+    }
+    return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id
+                                                              : "./lab next";
 }
 
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
@@ -140,10 +145,20 @@ std::string next_step(const Progress& progress, const Chapter& chapter, const Ca
     return fmt::format("./lab {} {}/{}", command, chapter.short_id, exercise.argument());
 }
 
+std::string review_subject(const Case& exercise) {
+    return exercise.id + ":review";
+}
+
+bool is_reviewed(const Progress& progress, const Case& exercise) {
+    return progress.last_answer(review_subject(exercise)) == Step::right;
+}
+
 std::string learner_state(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
     const bool is_open = !done.passed && !done.repaired;
-    return is_open && has_diagnosed(progress, chapter, exercise) ? "diagnosed" : state_of(done);
+    if (is_open && has_diagnosed(progress, chapter, exercise)) return "diagnosed";
+    return is_open && exercise.diagnosis.empty() && is_reviewed(progress, exercise) ? "reviewed"
+                                                                                    : state_of(done);
 }
 
 namespace {

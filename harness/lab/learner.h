@@ -60,7 +60,7 @@ void require_exercise(const Course::Chosen& chosen, const std::string& name);
                                         const Case& exercise);
 
 /// The command to go on with: start it, diagnose it, check it, or if it is passed, the next one. Without a
-/// GPU the diagnosis is the last step.
+/// GPU the diagnosis is the last step, or a review that is all right.
 [[nodiscard]] std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise);
 
 /// The command to go on with in the whole course: in the exercise that was begun, else in the chapter of the
@@ -94,7 +94,14 @@ using Answers = std::map<std::string, std::string>;  ///< by the question's id
 /// `program`: its file, as a recording names it.
 [[nodiscard]] std::string asked_first(const Course& course, const std::filesystem::path& program);
 
-/// state_of(), and "diagnosed" where the diagnosis is complete and nothing has been repaired.
+/// What a review of the exercise's recorded answers is called in progress.txt: "ch05_streams/ferries:review".
+[[nodiscard]] std::string review_subject(const Case& exercise);
+
+/// Was its latest review all right?
+[[nodiscard]] bool is_reviewed(const Progress& progress, const Case& exercise);
+
+/// state_of(); where nothing has been repaired, "diagnosed" if the diagnosis is complete, or "reviewed" if
+/// there is none and the review was all right.
 [[nodiscard]] std::string learner_state(const Progress& progress, const Chapter& chapter,
                                         const Case& exercise);
 

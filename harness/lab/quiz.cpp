@@ -61,18 +61,23 @@ void print_question(const Question& question, std::size_t number, const std::str
         fmt::print("   {}) {}\n", static_cast<char>('a' + i), paragraph(question.choices[i], 6));
 }
 
+/// Prints where to look for the answer, in the GUI and with commands.
+void print_where_to_look(const Course& course, const Question& question, const QuizEvidence& evidence,
+                         const std::string& before = "") {
+    fmt::print("   {}\n", paragraph(before + question.look, 3));
+    const std::string file = course.shown(evidence.path);
+    const std::string range = question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
+    const bool timed = question.query.needs.trace && evidence.evidence.has_trace();
+    if (timed) fmt::print("     ./lab timeline {}{} --html page.html\n", file, range);
+    fmt::print("     ./lab analyze {}{}\n", file, timed ? range : "");
+}
+
 /// Prints the result of an answer: if it is right, the number in full, which the answer may only be near to;
-/// else where to look, in the GUI and with commands, and never the number.
+/// else where to look, and never the number.
 void print_result(const Course& course, const Question& question, const QuizEvidence& evidence,
                   Result result) {
     if (result == Result::wrong) {
-        fmt::print("   {}\n", paragraph(red("not so.") + " " + question.look, 3));
-        const std::string file = course.shown(evidence.path);
-        const std::string range =
-            question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
-        const bool timed = question.query.needs.trace && evidence.evidence.has_trace();
-        if (timed) fmt::print("     ./lab timeline {}{} --html page.html\n", file, range);
-        fmt::print("     ./lab analyze {}{}\n", file, timed ? range : "");
+        print_where_to_look(course, question, evidence, red("not so.") + " ");
     } else if (!question.choices.empty()) {
         fmt::print("   {}\n", green("right"));
     } else {
@@ -120,6 +125,10 @@ bool ask_until_right(const Course& course, const Question& question, const QuizE
     for (int tries = 0;;) {
         const std::optional<std::string> text = ask_line(question);
         if (!text || text->empty()) return text.has_value();
+        if (*text == "?") {
+            print_where_to_look(course, question, evidence);
+            continue;
+        }
         try {
             const Result result = grade(question, evidence, *text);
             note(result);
@@ -154,10 +163,11 @@ Result last_result(const Progress& progress, const Questionnaire& asked, const Q
 }
 
 void print_how_to_answer(std::size_t questions, std::ptrdiff_t right_already) {
-    fmt::print("{}\n", paragraph("Read the answers off what the tools saw: a timeline, a counter, a report. "
-                                 "After a wrong answer it says where to look. A number may be off by as "
-                                 "much as one can misread it. An empty line passes a question; q or Ctrl-D "
-                                 "ends."));
+    fmt::print("{}\n",
+               paragraph("Read the answers off what the tools saw: a timeline, a counter, a report. "
+                         "A number may be off by as much as one can misread it. ? says where to look, "
+                         "as does a wrong answer; an empty line passes a question; q or Ctrl-D "
+                         "ends."));
     if (right_already > 0)
         fmt::print("\nanswered right already: {} of {} (--all asks them again)\n", right_already, questions);
 }
@@ -188,9 +198,12 @@ class Round {
             const Question& first = *all_[i].question;
             if (is_right_before(first)) {
                 all_[i].result = Result::right;
+                // A diagnosis goes from one answer to the next.
+                if (asked_.exercise) print_passed_over(first, i + 1, "answered right already");
                 continue;
             }
             const Question& now = now_asked(first);
+            if (&now != &first) print_passed_over(first, i + 1, "asked now in another way");
             go_through(all_[i], now, i + 1);
             if (const Question& next = now_asked(first); &next != &now && !has_left_)
                 go_through(all_[i], next, i + 1);
@@ -207,6 +220,11 @@ class Round {
     }
 
   private:
+    void print_passed_over(const Question& question, std::size_t number, const char* why) const {
+        if (options_.json) return;
+        fmt::print("\n{}\n", dim(paragraph(fmt::format("{}. {} ({})", number, question.asks, why), 3)));
+    }
+
     /// Was it answered right before, so that it is passed over? Not if a file of answers has it, or if the
     /// questions are only listed.
     [[nodiscard]] bool is_right_before(const Question& question) const {
@@ -238,8 +256,10 @@ class Round {
         label_ = evidence->label;
         const Note note = [&](Result result) {
             graded.result = result;
-            progress_.add(result == Result::right ? Step::right : Step::wrong,
-                          question_subject(asked_.chapter, question));
+            const std::string subject = question_subject(asked_.chapter, question);
+            // What was right stays right, however it is answered in a repetition.
+            if (result == Result::right || progress_.last_answer(subject) != Step::right)
+                progress_.add(result == Result::right ? Step::right : Step::wrong, subject);
         };
         if (is_asking_) {
             has_left_ = !ask_until_right(course_, question, *evidence, note);
@@ -282,6 +302,14 @@ nlohmann::ordered_json to_json(const Questionnaire& asked, const std::vector<Gra
     return all;
 }
 
+/// Is an answer wrong or missing, and was it never right?
+bool is_any_open(const Progress& progress, const Questionnaire& asked, const std::vector<Graded>& graded) {
+    return std::any_of(graded.begin(), graded.end(), [&](const Graded& g) {
+        return (g.result == Result::wrong || g.result == Result::unanswered) &&
+               last_result(progress, asked, *g.question) != Result::right;
+    });
+}
+
 /// The command to go on with. `open`: some answers are wrong or missing.
 std::string next_step_after(const Course& course, const Questionnaire& asked, bool open) {
     if (open) return asked.command() + " asks those that are not right yet";
@@ -311,6 +339,7 @@ void print_end(const Course& course, const Questionnaire& asked, const std::stri
                                          "yet; ./lab run {} makes them on a machine with a GPU",
                                          not_here, graded.size(), asked.chapter.short_id)));
     if (not_here == std::ssize(graded)) return;
+    const bool is_open = is_any_open(progress_of(course), asked, graded);
     if (answers_file.empty() && !is_interactive()) {
         fmt::print(
             "\n{}\n",
@@ -322,8 +351,8 @@ void print_end(const Course& course, const Questionnaire& asked, const std::stri
         return;
     }
     fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
-               open, next_step_after(course, asked, wrong + open > 0));
-    if (asked.exercise && wrong + open == 0)
+               open, next_step_after(course, asked, is_open));
+    if (asked.exercise && !is_open)
         fmt::print(
             "{}\n",
             paragraph(
@@ -401,7 +430,8 @@ void add_questions(Session& session, Question::Purpose purpose, const char* name
     const auto options = std::make_shared<QuizOptions>();
     Subcommand command(
         session, name, what,
-        "On a terminal an empty line passes a question, and q or Ctrl-D ends. After two wrong answers to a "
+        "On a terminal ? says where to look, an empty line passes a question, and q or Ctrl-D ends. After "
+        "two wrong answers to a "
         "question another one takes its place, if there is one. A file of answers has lines 'question = "
         "answer': a number with or without its unit, a share as 0.5 or 50%, percent as 2 or 2%, a choice by "
         "its "

@@ -151,9 +151,11 @@ char letter(std::size_t i) {
     return static_cast<char>('a' + i);
 }
 
-/// A value of the table. A ratio is shown as such, without its unit.
+/// A value of the table. A ratio is shown as such, without its unit; one that's too close to call has a mark.
 std::string value_in(const Reviewed& answer, const Finding& finding) {
-    return answer.row(finding.id).sides[0].measured.text_in(finding.ratio ? "" : finding.unit);
+    const FindingRow& row = answer.row(finding.id);
+    return (row.verdict == Verdict::inconclusive ? "~ " : "") +
+           row.sides[0].measured.text_in(finding.ratio ? "" : finding.unit);
 }
 
 std::string says(const Case& of, const Finding& finding) {
@@ -282,27 +284,19 @@ struct Subject {
     std::vector<Reviewed> answers;
 };
 
-/// As progress notes its review.
-std::string review_of(const Case& of) {
-    return of.id + ":review";
-}
-
-bool was_right(const Progress& progress, const Case& of) {
-    return progress.last_answer(review_of(of)) == Step::right;
+/// What the tools found in answers would tell the diagnosis of an exercise that asks for it.
+bool is_open(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+    return exercise.exercise_kind == ExerciseKind::guided || progress.exercise(exercise.subjects()).passed ||
+           is_diagnosed(progress, chapter, exercise);
 }
 
 /// The exercise that was named, or of a chapter one whose review is not right yet: what the learner has begun
-/// comes first, then what has the most wrong answers. What the tools found in
-/// answers would tell the diagnosis of an exercise that asks for it, so that one comes after its diagnosis.
+/// comes first, then what has the most wrong answers.
 Subject subject_of(const Course& course, const Course::Chosen& chosen, const Progress& progress) {
-    const auto is_open = [&](const Case& e) {
-        return e.exercise_kind == ExerciseKind::guided || progress.exercise(e.subjects()).passed ||
-               is_diagnosed(progress, chosen.chapter, e);
-    };
     const std::string& chapter = chosen.chapter.short_id;
     std::vector<const Case*> candidates;
     if (chosen.part && chosen.part->kind == CaseKind::exercise) {
-        if (!is_open(*chosen.part))
+        if (!is_open(progress, chosen.chapter, *chosen.part))
             throw Error(
                 fmt::format("the answers to {0}/{1} would tell its diagnosis: they are shown once all of its "
                             "questions are answered right. ./lab diagnose {0}/{1} asks them.",
@@ -311,10 +305,10 @@ Subject subject_of(const Course& course, const Course::Chosen& chosen, const Pro
     } else {
         for (const Case& e : chosen.chapter.exercises) {
             const Case& own = begun_draw(progress, e);
-            if (is_open(own)) candidates.push_back(&own);
+            if (is_open(progress, chosen.chapter, own)) candidates.push_back(&own);
         }
         const auto rank = [&](const Case* e) {
-            return std::tuple(was_right(progress, *e), progress.exercise(e->subjects()).line == 0,
+            return std::tuple(is_reviewed(progress, *e), progress.exercise(e->subjects()).line == 0,
                               -std::ssize(e->wrong));
         };
         std::stable_sort(candidates.begin(), candidates.end(),
@@ -338,14 +332,20 @@ int review(const ReviewOptions& options) {
     const Course::Chosen chosen = choose_own(course, options.name);
     const Progress progress = progress_of(course);
     const auto& [of, answers] = subject_of(course, chosen, progress);
-    if (!chosen.part && !options.json && options.answers.empty() && was_right(progress, of)) {
-        fmt::print(
-            "{}\nnext     {}\n",
-            paragraph(fmt::format("All of {} that is open is answered right. The other exercises' answers "
-                                  "are shown once their diagnosis is complete; ./lab review {}/{} shows "
-                                  "these once more.",
-                                  chosen.chapter.short_id, chosen.chapter.short_id, of.argument())),
-            next_in_course(course.chapters(), progress));
+    if (!chosen.part && !options.json && options.answers.empty() && is_reviewed(progress, of)) {
+        const std::vector<Case>& exercises = chosen.chapter.exercises;
+        const bool all_open = std::all_of(exercises.begin(), exercises.end(), [&](const Case& e) {
+            return is_open(progress, chosen.chapter, begun_draw(progress, e));
+        });
+        fmt::print("{}\nnext     {}\n",
+                   paragraph(fmt::format("All of {0}{1} answered right. {2}./lab review {0}/{3} shows these "
+                                         "once more.",
+                                         chosen.chapter.short_id, all_open ? " is" : " that is open is",
+                                         all_open ? ""
+                                                  : "The other exercises' answers are shown once their "
+                                                    "diagnosis is complete. ",
+                                         of.argument())),
+                   next_in_course(course.chapters(), progress));
         return kFine;
     }
     const std::vector<const Finding*> findings = findings_of(answers);
@@ -369,6 +369,9 @@ int review(const ReviewOptions& options) {
     if (!findings.back()->asserted())
         fmt::print("{}\n",
                    paragraph("Rows without a number are only shown: an answer isn't rejected for them."));
+    if (std::any_of(answers.begin(), answers.end(),
+                    [](const Reviewed& each) { return each.count(Verdict::inconclusive) > 0; }))
+        fmt::print("{}\n", paragraph("A value with ~ is too close to the limit to speak for or against."));
     for (const std::string& file : copies_of(course, of, answers))
         fmt::print("further  ./lab analyze {}\n", file);
     if (options.answers.empty() && !is_interactive()) {
@@ -381,7 +384,7 @@ int review(const ReviewOptions& options) {
     if (!options.answers.empty()) given = read_answers(options.answers, questions);
     const auto right = ask(questions, options.answers.empty() ? nullptr : &given);
     const bool all_right = right == questions.size();
-    if (right) progress_of(course).add(all_right ? Step::right : Step::wrong, review_of(of));
+    if (right) progress_of(course).add(all_right ? Step::right : Step::wrong, review_subject(of));
     for (std::size_t i = 0; all_right && i < answers.size(); ++i)
         fmt::print("\n{}\n", paragraph(fmt::format("{}  {}: {}", letter(i),
                                                    course.shown(answers[i].program.file), answers[i].why),

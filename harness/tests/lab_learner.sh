@@ -163,13 +163,17 @@ typed_quiz() { # uses what `quiz` found
     type_into 'q\n' quiz ch05
     exits 1
     check 'does not ask what is right' lacks "$out" 'longest_call ·'
-    type_into 'q\n' quiz ch05 --all
+    type_into '?\nx\n\nq\n' quiz ch05 --all
     check '--all asks what is right' contains "$out" 'longest_call ·'
+    check '? says where to look' contains "$out" 'Sort by the longest call'
+    try report
+    check 'what was right stays right' contains "$out" "1 of $questions"
     rm -rf work
     type_into 'x\ny\nq\n' quiz ch05
     check 'two wrong answers bring another question' contains "$out" 'longest_call_of_one_stream ·'
     type_into 'q\n' quiz ch05
     check 'and that stays' lacks "$out" 'longest_call ·'
+    check 'under the question that it stands for' contains "$out" 'asked now in another way'
 }
 
 # The right one of several answers to a question, so that no answer stands here.

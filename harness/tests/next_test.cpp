@@ -104,3 +104,25 @@ TEST_CASE("next: an exercise is diagnosed before it is checked, and without a GP
     way.progress.add(Step::passed, first.id);
     CHECK(state() == "passed");
 }
+
+TEST_CASE("next: without a GPU a review that is all right ends an exercise that asks for no diagnosis") {
+    const Way way;
+    const Chapter& chapter = way.chapters[0];
+    const Case& first = chapter.exercises[0];
+    way.progress.add(Step::right, "ch01_made:look.seen");
+    way.progress.add(Step::started, first.id);
+    way.progress.add(Step::wrong, review_subject(first));
+    CHECK(way.next() == "./lab check ch01/first");
+    way.progress.add(Step::right, review_subject(first));
+    CHECK(learner_state(way.progress, chapter, first) == "reviewed");
+    CHECK(way.next() == (gpu() ? "./lab check ch01/first" : "./lab start ch01/third"));
+}
+
+TEST_CASE("next: behind an exercise comes the next step of the one that follows, if that is begun") {
+    const Way way;
+    const Chapter& chapter = way.chapters[0];
+    way.progress.add(Step::started, chapter.exercises[1].id);
+    CHECK(next_exercise(way.progress, chapter, chapter.exercises[0]) == "./lab check ch01/third");
+    way.progress.add(Step::passed, chapter.exercises[1].id);
+    CHECK(next_exercise(way.progress, chapter, chapter.exercises[0]) == "./lab quiz ch01");
+}
