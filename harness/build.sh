@@ -28,7 +28,9 @@ find_missing() {
         libutf8proc-dev:utf8proc.h zlib1g-dev:zlib.h doctest-dev:doctest/doctest.h; do
         if [[ ! -e /usr/include/${package#*:} ]]; then missing+=("${package%%:*}"); fi
     done
-    if ! command -v patch >/dev/null; then missing+=(patch); fi # makes the wrong answers that verify and record run
+    for program in patch sqlite3; do # makes the wrong answers that verify and record run; asks as the pages do
+        if ! command -v "$program" >/dev/null; then missing+=("$program"); fi
+    done
     missing=("${hard[@]}" "${missing[@]}")
 }
 
