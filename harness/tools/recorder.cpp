@@ -352,7 +352,8 @@ std::vector<std::string> nsys_command(const fs::path& nsys_path, const fs::path&
         std::erase_if(words, [&](const std::string& word) {
             return word.starts_with("--") && word.substr(0, word.find('=')) == own.substr(0, own.find('='));
         });
-    if (sample_gpu && !program.recording.gpu_metrics.empty()) words.emplace_back("--gpu-metrics-devices=cuda-visible");
+    if (sample_gpu && !program.recording.gpu_metrics.empty())
+        words.emplace_back("--gpu-metrics-devices=cuda-visible");
     append(words, program.recording.nsys_options);
     append(words, {"-o", report.string()});
     return words;
