@@ -108,6 +108,7 @@ struct Case {
     int draw = 0;      ///< of an unknown exercise, from 1; its id is then "ch05_streams/frames:1"
     std::vector<std::string> formerly;  ///< earlier names of an exercise, which commands and progress know
     std::filesystem::path folder;
+    std::filesystem::path page;  ///< of a single case: the page that it's a part of
     std::string title;
     bool draft = false;                ///< some of it has not been recorded on a GPU yet
     bool optional = false;             ///< no command says to do it next

@@ -598,6 +598,8 @@ Case read_case(const fs::path& root, const std::string& chapter, const fs::path&
     if (result.kind == CaseKind::python) result.name = folder.lexically_relative(chapter).generic_string();
     result.id = result.kind == CaseKind::pair ? chapter : chapter + "/" + result.name;
     if (result.kind != CaseKind::pair) result.title = toml.text("title");
+    if (result.kind == CaseKind::single) result.page = fs::path(chapter) / toml.text_or("page", "after.md");
+    if (toml.has("page") && !fs::exists(root / result.page)) toml.fail("there is no such page", "page");
     result.draft = toml.flag_or("draft", false);
     result.optional = toml.flag_or("optional", false);
     if (toml.has("gpus")) result.gpus = static_cast<int>(toml.integer("gpus"));

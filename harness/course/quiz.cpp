@@ -48,10 +48,12 @@ std::string name_in(const Question& question, const Evidence& evidence) {
 }
 
 /// A name as people write it: in small letters, without spaces, semicolons and backquotes, and without what a
-/// kernel's full name has behind the short one.
+/// kernel's full name has behind the short one, and an export behind a call's: "cudaMalloc_v3020".
 std::string plain_name(const std::string& name) {
     std::string plain = name.substr(0, name.find_first_of("<("));
     if (plain.empty()) plain = name;
+    const std::size_t behind = plain.find_last_not_of("0123456789");
+    if (behind + 1 < plain.size() && plain.substr(0, behind + 1).ends_with("_v")) plain.resize(behind - 1);
     std::erase_if(plain, [](unsigned char c) { return std::isspace(c) || c == ';' || c == '`'; });
     std::transform(plain.begin(), plain.end(), plain.begin(),
                    [](unsigned char c) { return std::tolower(c); });
@@ -118,6 +120,9 @@ double parse_answer(const Question& question, const std::string& text) {
     if (unit.empty() && question.unit == "%" && number != 0 && std::fabs(number) < 1)
         throw Error(fmt::format("'{0}' may be {1}% or {0}%: write the one that you mean, with its sign",
                                 printable(word), format_number(number * 100, 6)));
+    if (unit.empty() && question.unit == "share" && number > 1 && number <= 100)
+        throw Error(fmt::format("'{0}' is more than all: write {1} or {0}%", printable(word),
+                                format_number(number / 100, 6)));
     return number * *times;
 }
 

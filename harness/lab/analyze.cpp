@@ -195,7 +195,11 @@ void print_kernels(const Analysis& a, bool with_sizes) {
             row(name, dimensions(size.grid), dimensions(size.block), k);
             continue;
         }
-        row(name, k.sizes.empty() ? "" : fmt::format("{} sizes", k.sizes.size()), "", k);
+        const bool one_block = std::all_of(k.sizes.begin(), k.sizes.end(), [&](const LaunchUse& launch) {
+            return dimensions(launch.size.block) == dimensions(k.sizes[0].size.block);
+        });
+        row(name, k.sizes.empty() ? "" : fmt::format("{} sizes", k.sizes.size()),
+            one_block && !k.sizes.empty() ? dimensions(k.sizes[0].size.block) : "", k);
         if (!with_sizes) continue;
         for (const LaunchUse& launch : shown(k.sizes))
             row("", dimensions(launch.size.grid), dimensions(launch.size.block), launch.times);

@@ -503,6 +503,16 @@ std::string filled(const Page& page, Quotes& quotes, Outputs& outputs) {
     return join(result, "\n");
 }
 
+/// The text of an exercise's page, with the minutes in its heading, if it has any: "# Exercise 5 · X (35
+/// minutes)".
+std::string with_minutes(std::string text, const Case& exercise) {
+    const std::size_t behind = text.substr(0, text.find('\n')).find(" minutes");
+    if (behind == std::string::npos) return text;
+    const std::size_t before = text.find_last_not_of("0123456789", behind - 1);
+    if (before == std::string::npos || text[before] != '(') return text;
+    return text.replace(before + 1, behind - before - 1, std::to_string(exercise.minutes));
+}
+
 std::vector<fs::path> markdown_files(const Course& course) {
     std::vector<fs::path> files{course.root() / "README.md"};
     const auto add_below = [&](const fs::path& folder) {
@@ -527,6 +537,11 @@ int docs(bool check) {
         const Page page{course, file, chapter == chapters.end() ? nullptr : &*chapter, check};
         outputs[file] = filled(page, quotes, outputs);
     }
+    for (const Chapter& chapter : chapters)
+        for (const Case& exercise : chapter.exercises) {
+            const auto page = outputs.find(course.root() / exercise.folder / "README.md");
+            if (page != outputs.end()) page->second = with_minutes(page->second, exercise);
+        }
     int changed = 0;
     for (const auto& [path, contents] : outputs) {
         if (fs::exists(path) && read_file(path) == contents) continue;

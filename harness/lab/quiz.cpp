@@ -69,7 +69,10 @@ void print_where_to_look(const Course& course, const Question& question, const Q
     const std::string range = question.query.range ? fmt::format(" --range '{}'", *question.query.range) : "";
     const bool timed = question.query.needs.trace && evidence.evidence.has_trace();
     if (timed) fmt::print("     ./lab timeline {}{} --html page.html\n", file, range);
-    fmt::print("     ./lab analyze {}{}\n", file, timed ? range : "");
+    if (question.query.needs.details)
+        fmt::print("     ./lab ncu-details {}\n", file);
+    else
+        fmt::print("     ./lab analyze {}{}\n", file, timed ? range : "");
 }
 
 /// Prints the result of an answer: if it is right, the number in full, which the answer may only be near to;
@@ -315,6 +318,13 @@ std::string next_step_after(const Course& course, const Questionnaire& asked, bo
     if (open) return asked.command() + " asks those that are not right yet";
     const Chapter& chapter = asked.chapter;
     const Progress progress = progress_of(course);
+    if (asked.exercise && !gpu()) {
+        const std::string name = chapter.short_id + "/" + asked.exercise->argument();
+        return fmt::format(
+            "./lab review {} asks which recorded answer you'd merge, and {} says what it was. Without a GPU, "
+            "./lab check {} compiles your own",
+            name, unbroken((asked.exercise->folder / "after.md").string()), name);
+    }
     if (asked.exercise) {
         const Done done = progress.exercise(asked.exercise->subjects());
         if (done.started && done.checks == 0)
@@ -331,15 +341,13 @@ std::string next_step_after(const Course& course, const Questionnaire& asked, bo
 /// Prints how many answers came to which result, and what to do next.
 void print_end(const Course& course, const Questionnaire& asked, const std::string& answers_file,
                const std::vector<Graded>& graded) {
-    const auto not_here = count(graded, Result::not_here), wrong = count(graded, Result::wrong),
-               open = count(graded, Result::unanswered);
+    const auto not_here = count(graded, Result::not_here);
     if (not_here > 0)
         fmt::print("\n{}\n",
                    paragraph(fmt::format("{} of {} questions are about runs that nobody has recorded "
                                          "yet; ./lab run {} makes them on a machine with a GPU",
                                          not_here, graded.size(), asked.chapter.short_id)));
     if (not_here == std::ssize(graded)) return;
-    const bool is_open = is_any_open(progress_of(course), asked, graded);
     if (answers_file.empty() && !is_interactive()) {
         fmt::print(
             "\n{}\n",
@@ -350,17 +358,9 @@ void print_end(const Course& course, const Questionnaire& asked, const std::stri
                 asked.command(), asked.questions()[0].id)));
         return;
     }
-    fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right), wrong,
-               open, next_step_after(course, asked, is_open));
-    if (asked.exercise && !is_open)
-        fmt::print(
-            "{}\n",
-            paragraph(
-                fmt::format("no GPU?  ./lab review {} asks which recorded answer you'd merge, and {} says "
-                            "what it was",
-                            asked.chapter.short_id + "/" + asked.exercise->argument(),
-                            unbroken((asked.exercise->folder / "after.md").string())),
-                9));
+    fmt::print("\n{} right, {} wrong, {} unanswered\nnext     {}\n", count(graded, Result::right),
+               count(graded, Result::wrong), count(graded, Result::unanswered),
+               paragraph(next_step_after(course, asked, is_any_open(progress_of(course), asked, graded)), 9));
 }
 
 /// The draw of an exercise whose answers these are, if they are not those of the learner's own; 0 if there is

@@ -17,6 +17,7 @@
 #include "course/case_evidence.h"
 #include "course/judge.h"
 #include "lab/command.h"
+#include "lab/findings_table.h"
 #include "lab/learner.h"
 
 namespace lab {
@@ -216,23 +217,28 @@ std::vector<std::string> copies_of(const Course& course, const Case& of,
     return files;
 }
 
-/// What is asked, with the answers that are right: "merge" a letter, and of each other answer a row.
+/// What is asked, with the answers that can be given and those that are right: "merge" a letter, and of each
+/// other answer a row.
 struct Asked {
     std::string id, asks;
-    std::vector<std::string> right;
+    std::vector<std::string> possible, right;
 };
 
 std::vector<Asked> questions_of(const std::vector<Reviewed>& answers,
                                 const std::vector<const Finding*>& findings) {
-    std::vector<Asked> all{{"merge", "Which one would you merge? (a letter)", {}}};
+    std::vector<Asked> all{{"merge", "Which one would you merge? (a letter; an empty line ends)", {}, {}}};
+    std::vector<std::string> rows;
+    for (const Finding* finding : findings)
+        if (finding->asserted()) rows.push_back(std::to_string(rows.size() + 1));
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const std::string name(1, letter(i));
+        all[0].possible.push_back(name);
         if (answers[i].is_right) {
             all[0].right = {name};
             continue;
         }
         all.push_back({name, fmt::format("Why not {}? (the number of a row that speaks against it)", name),
-                       rows_against(answers[i], findings)});
+                       rows, rows_against(answers[i], findings)});
     }
     return all;
 }
@@ -256,9 +262,21 @@ Answers read_answers(const std::string& path, const std::vector<Asked>& question
     return answers;
 }
 
-/// How many are right; nothing if the learner left before the end, by an empty line or q. "merge" comes
-/// first: whoever chose wrongly looks again before being asked about the others.
-std::optional<std::size_t> ask(const std::vector<Asked>& questions, const Answers* answers) {
+/// One that can be given, in a terminal; nothing if the learner leaves, by an empty line or q.
+std::optional<std::string> ask_line(const Asked& asked) {
+    for (std::string line; std::getline(std::cin, line);) {
+        const std::string answer = answer_in(line);
+        if (answer.empty() || answer == "q") return std::nullopt;
+        if (std::count(asked.possible.begin(), asked.possible.end(), answer) > 0) return answer;
+        fmt::print("   one of {}; an empty line leaves\n", join(asked.possible, ", "));
+    }
+    return std::nullopt;
+}
+
+/// How many are right; nothing if the learner left before the end. "merge" comes first: whoever chose wrongly
+/// looks again before being asked about the others. `limit`: what a row must be, by its number.
+std::optional<std::size_t> ask(const std::vector<Asked>& questions, const Answers* answers,
+                               const std::function<std::string(const std::string&)>& limit) {
     std::size_t right = 0;
     for (const Asked& asked : questions) {
         const bool is_choice = asked.id == "merge";
@@ -267,11 +285,16 @@ std::optional<std::size_t> ask(const std::vector<Asked>& questions, const Answer
         if (answers) {
             const auto given = answers->find(asked.id);
             if (given != answers->end()) answer = given->second;
-        } else if (!std::getline(std::cin, answer) || answer_in(answer) == "q" || answer_in(answer).empty()) {
+        } else if (const std::optional<std::string> line = ask_line(asked)) {
+            answer = *line;
+        } else {
             return std::nullopt;
         }
         const bool is_right = std::count(asked.right.begin(), asked.right.end(), answer_in(answer)) > 0;
-        if (!answer.empty()) fmt::print("   {}\n", is_right ? green("right") : red("not so"));
+        const bool is_row =
+            !is_choice && std::count(asked.possible.begin(), asked.possible.end(), answer) > 0;
+        if (!answer.empty())
+            fmt::print("   {}\n", is_right ? green("right") : red("not so") + (is_row ? limit(answer) : ""));
         right += is_right;
         if (is_choice && !is_right) break;
     }
@@ -382,9 +405,14 @@ int review(const ReviewOptions& options) {
     }
     Answers given;
     if (!options.answers.empty()) given = read_answers(options.answers, questions);
-    const auto right = ask(questions, options.answers.empty() ? nullptr : &given);
+    const auto limit = [&](const std::string& row) {
+        const Finding& finding = *findings[std::stoul(row) - 1];
+        return fmt::format(": row {} must be {}", row, expected_of_answer(of, finding));
+    };
+    const auto right = ask(questions, options.answers.empty() ? nullptr : &given, limit);
     const bool all_right = right == questions.size();
-    if (right) progress_of(course).add(all_right ? Step::right : Step::wrong, review_subject(of));
+    if (right && (all_right || !is_reviewed(progress, of)))
+        progress_of(course).add(all_right ? Step::right : Step::wrong, review_subject(of));
     for (std::size_t i = 0; all_right && i < answers.size(); ++i)
         fmt::print("\n{}\n", paragraph(fmt::format("{}  {}: {}", letter(i),
                                                    course.shown(answers[i].program.file), answers[i].why),

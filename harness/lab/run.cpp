@@ -194,7 +194,10 @@ std::string next_step(const Course& course, const Course::Chosen& chosen) {
     fs::path folder = chosen.part ? chosen.part->folder : chapter.folder;
     if (chosen.part && chosen.part->kind == CaseKind::python) folder = chapter.folder / "python";
     const bool has_page = fs::exists(course.root() / folder / "README.md");
-    return fmt::format("{}/README.md explains what you see", (has_page ? folder : chapter.folder).string());
+    const fs::path page = chosen.part && !chosen.part->page.empty()
+                              ? chosen.part->page
+                              : (has_page ? folder : chapter.folder) / "README.md";
+    return fmt::format("{} explains what you see", page.string());
 }
 
 void print_as_json(const Course::Chosen& chosen, const Found& found, const std::vector<Found>& singles,

@@ -334,8 +334,13 @@ TEST_CASE("review: one of four answers is right, the table tells why not the oth
         REQUIRE_FALSE(against.empty());
         answers += against;
     }
+    const std::string wrong = right == "a" ? "b" : "a";
+    CHECK(has(review(fmt::format("merge = {}\n{} = 1\n", right, wrong)).out, "not so: row 1 must be "));
     const Outcome all = review(answers);
     CHECK(all.exit_code == 0);
+    const std::string noted = read_file(copy.root() / "work/progress.txt");
+    CHECK(has(review("merge = " + wrong).out, "not so"));
+    CHECK(read_file(copy.root() / "work/progress.txt") == noted);  // what was right stays right
     CHECK(has(all.out, "wrong/"));
     CHECK(has(read_file(copy.root() / "work/progress.txt"), "right ch05_streams/pageable_async:review"));
     for (const char letter : letters) {

@@ -48,6 +48,7 @@ TEST_CASE("quiz: what is no answer comes with how to write it") {
     CHECK(said("MB", "128 ms") == "'128 ms' is no number: write it like 1.5 MB");
     CHECK(said("share", "0.5 ms") == "'0.5 ms' is no number: write it like 0.5 or 50%");
     CHECK(said("", "5 ms") == "'5 ms' is no number: write it like 1.5");
+    CHECK(said("share", "32.5") == "'32.5' is more than all: write 0.325 or 32.5%");
 }
 
 TEST_CASE("quiz: percent is no share, and what may be either is asked for once more") {
@@ -125,7 +126,8 @@ TEST_CASE("diagnosis: names are compared as people write them, and each answer i
     const Question& question = chapter.exercises[0].diagnosis.at(0);
     CHECK(chapter.program_of(question).name == "starter");
     const QuizEvidence evidence = quiz_evidence(made.course, chapter, question);
-    for (const char* text : {"Grid::add_up", " grid::ADD_UP ", "Grid::add_up<float>", "`Grid::add_up`"})
+    for (const char* text :
+         {"Grid::add_up", " grid::ADD_UP ", "Grid::add_up<float>", "`Grid::add_up`", "Grid::add_up_v3020"})
         CHECK_MESSAGE(is_right(question, evidence.evidence, text), text);
     for (const char* text : {"add_up", "1", "Grid"})
         CHECK_FALSE_MESSAGE(is_right(question, evidence.evidence, text), text);
