@@ -15,7 +15,7 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" 2>/dev/null; }
 # `hard`: packages without which nothing can be built; `missing`: these, and those that CMake can do without.
 find_missing() {
     hard=() missing=()
-    local version package compiler
+    local version package compiler program
     version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
     if ! printf '3.25\n%s\n' "${version:-0}" | sort -VC; then hard+=(cmake); fi
     read -ra compiler <<<"${CXX:-c++}"
@@ -28,7 +28,8 @@ find_missing() {
         libutf8proc-dev:utf8proc.h zlib1g-dev:zlib.h doctest-dev:doctest/doctest.h; do
         if [[ ! -e /usr/include/${package#*:} ]]; then missing+=("${package%%:*}"); fi
     done
-    for program in patch sqlite3; do # makes the wrong answers that verify and record run; asks as the pages do
+    # patch makes the wrong answers that verify and record run; the pages' queries need sqlite3.
+    for program in patch sqlite3; do
         if ! command -v "$program" >/dev/null; then missing+=("$program"); fi
     done
     missing=("${hard[@]}" "${missing[@]}")

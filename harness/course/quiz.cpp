@@ -47,16 +47,17 @@ std::string name_in(const Question& question, const Evidence& evidence) {
     return *name;
 }
 
-/// A name as people write it: in small letters, without spaces, semicolons and backquotes, and without what a
-/// kernel's full name has behind the short one, and an export behind a call's: "cudaMalloc_v3020".
+/// A name as people write it: in small letters, without spaces, semicolons and backquotes, without what a
+/// kernel's full name has behind the short one, and without the version that an export adds to a call:
+/// "cudaMalloc_v3020".
 std::string plain_name(const std::string& name) {
     std::string plain = name.substr(0, name.find_first_of("<("));
     if (plain.empty()) plain = name;
-    const std::size_t behind = plain.find_last_not_of("0123456789");
-    if (behind + 1 < plain.size() && plain.substr(0, behind + 1).ends_with("_v")) plain.resize(behind - 1);
     std::erase_if(plain, [](unsigned char c) { return std::isspace(c) || c == ';' || c == '`'; });
     std::transform(plain.begin(), plain.end(), plain.begin(),
                    [](unsigned char c) { return std::tolower(c); });
+    const std::size_t version = plain.find_last_not_of("0123456789") + 1;
+    if (plain.starts_with("cu") && plain.substr(0, version).ends_with("_v")) plain.resize(version - 2);
     return plain;
 }
 

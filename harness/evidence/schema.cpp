@@ -55,6 +55,7 @@ const std::vector<ExportTable>& export_tables() {
          false},
         {"TORCH_OPERATORS", "start end globalTid nameId", "", "1", false},  // of torch.profiler, by lab
         {"TARGET_INFO_CUDA_STREAM", "streamId flag", "hwId vmId processId contextId priority"},
+        {"TARGET_INFO_CUDA_DEVICE", "gpuId cudaId pid", "", "1", false},
         {"TARGET_INFO_GPU", "id name",
          "chipName totalMemory memoryBandwidth clockRate smCount l2CacheSize computeMajor computeMinor"},
     };
@@ -284,9 +285,14 @@ SELECT typeId, metricId,
        CASE WHEN bracket THEN replace(rtrim(substr(metricName, bracket + 2), ']'), 'Throughput ', '') ELSE '' END
 FROM (SELECT *, instr(metricName, ' [') AS bracket FROM TARGET_INFO_GPU_METRICS);
 
+CREATE TEMP TABLE cuda_numbers (gpu PRIMARY KEY, device); -- unless CUDA_VISIBLE_DEVICES gives processes other ones
+INSERT INTO cuda_numbers
+SELECT gpuId, MIN(cudaId) FROM TARGET_INFO_CUDA_DEVICE GROUP BY gpuId HAVING MIN(cudaId) = MAX(cudaId);
+
 CREATE TEMP VIEW all_gpu_metrics AS
-SELECT timestamp AS time, typeId & 0xFF AS device, metricId AS metric, m.name, m.unit, value
-FROM GPU_SAMPLES t LEFT JOIN metric_names m ON m.type = t.typeId AND m.id = t.metricId;
+SELECT timestamp AS time, COALESCE(c.device, typeId & 0xFF) AS device, metricId AS metric, m.name, m.unit, value
+FROM GPU_SAMPLES t LEFT JOIN metric_names m ON m.type = t.typeId AND m.id = t.metricId
+LEFT JOIN cuda_numbers c ON c.gpu = typeId & 0xFF;
 
 CREATE TEMP VIEW kernels AS SELECT * FROM all_kernels w WHERE in_range(w.process, w.correlation);
 CREATE TEMP VIEW copies AS SELECT * FROM all_copies w WHERE in_range(w.process, w.correlation);

@@ -195,11 +195,13 @@ void print_kernels(const Analysis& a, bool with_sizes) {
             row(name, dimensions(size.grid), dimensions(size.block), k);
             continue;
         }
-        const bool one_block = std::all_of(k.sizes.begin(), k.sizes.end(), [&](const LaunchUse& launch) {
+        const auto has_same_block = [&](const LaunchUse& launch) {
             return dimensions(launch.size.block) == dimensions(k.sizes[0].size.block);
-        });
+        };
+        const bool one_block =
+            !k.sizes.empty() && std::all_of(k.sizes.begin(), k.sizes.end(), has_same_block);
         row(name, k.sizes.empty() ? "" : fmt::format("{} sizes", k.sizes.size()),
-            one_block && !k.sizes.empty() ? dimensions(k.sizes[0].size.block) : "", k);
+            one_block ? dimensions(k.sizes[0].size.block) : "", k);
         if (!with_sizes) continue;
         for (const LaunchUse& launch : shown(k.sizes))
             row("", dimensions(launch.size.grid), dimensions(launch.size.block), launch.times);

@@ -35,6 +35,7 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "core/files.h"
@@ -503,14 +504,11 @@ std::string filled(const Page& page, Quotes& quotes, Outputs& outputs) {
     return join(result, "\n");
 }
 
-/// The text of an exercise's page, with the minutes in its heading, if it has any: "# Exercise 5 · X (35
-/// minutes)".
-std::string with_minutes(std::string text, const Case& exercise) {
-    const std::size_t behind = text.substr(0, text.find('\n')).find(" minutes");
-    if (behind == std::string::npos) return text;
-    const std::size_t before = text.find_last_not_of("0123456789", behind - 1);
-    if (before == std::string::npos || text[before] != '(') return text;
-    return text.replace(before + 1, behind - before - 1, std::to_string(exercise.minutes));
+/// The text of an exercise's page; the minutes in its heading become those of case.toml.
+std::string with_minutes(const std::string& text, const Case& exercise) {
+    static const std::regex minutes(R"(^(#[^\n]*\()\d+(?= minutes))");
+    return std::regex_replace(text, minutes, fmt::format("$01{}", exercise.minutes),
+                              std::regex_constants::format_first_only);
 }
 
 std::vector<fs::path> markdown_files(const Course& course) {

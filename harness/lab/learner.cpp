@@ -120,19 +120,24 @@ bool is_done_here(const Progress& progress, const Chapter& chapter, const Case& 
            (!gpu() && (has_diagnosed(progress, chapter, exercise) || is_reviewed(progress, exercise)));
 }
 
+/// The first open step in the exercises from this number's successor on, or in the quiz; "" if there is none.
+std::string next_behind(const Progress& progress, const Chapter& chapter, int number) {
+    for (const Case& e : chapter.exercises) {
+        const Case& own = begun_draw(progress, e);
+        const bool is_begun = progress.exercise(own.subjects()).line > 0;
+        if (e.number <= number || (!is_begun && e.optional)) continue;
+        // Of draws that are not begun, the learner's name says which: `start` does without a number.
+        if (!is_begun) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
+        if (!is_done_here(progress, chapter, own)) return next_step(progress, chapter, own);
+    }
+    return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id : "";
+}
+
 }  // namespace
 
 std::string next_exercise(const Progress& progress, const Chapter& chapter, const Case& exercise) {
-    for (const Case& e : chapter.exercises) {
-        if (e.number <= exercise.number || e.optional) continue;
-        const Case& own = begun_draw(progress, e);
-        // Of draws that are not begun, the learner's name says which: `start` does without a number.
-        if (progress.exercise(own.subjects()).line == 0)
-            return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
-        if (!is_done_here(progress, chapter, own)) return next_step(progress, chapter, own);
-    }
-    return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id
-                                                              : "./lab next";
+    const std::string next = next_behind(progress, chapter, exercise.number);
+    return next.empty() ? "./lab next" : next;
 }
 
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
@@ -182,15 +187,7 @@ std::string next_in_begun(const std::vector<Chapter>& chapters, const Progress& 
 /// The first step of a chapter that is open; "" if there is none.
 std::string next_in_chapter(const Chapter& chapter, const Progress& progress) {
     if (has_open_question(progress, chapter, chapter.look)) return "./lab look " + chapter.short_id;
-    for (const Case& e : chapter.exercises) {
-        const Case& own = begun_draw(progress, e);
-        const Done done = progress.exercise(own.subjects());
-        // Of draws that are not begun, the learner's name says which: `start` does without a number.
-        if (done.line == 0 && e.optional) continue;
-        if (done.line == 0) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
-        if (!is_done_here(progress, chapter, own)) return next_step(progress, chapter, own);
-    }
-    return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id : "";
+    return next_behind(progress, chapter, 0);
 }
 
 }  // namespace

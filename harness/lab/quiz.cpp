@@ -318,16 +318,16 @@ std::string next_step_after(const Course& course, const Questionnaire& asked, bo
     if (open) return asked.command() + " asks those that are not right yet";
     const Chapter& chapter = asked.chapter;
     const Progress progress = progress_of(course);
-    if (asked.exercise && !gpu()) {
+    if (asked.exercise && !gpu() && !is_reviewed(progress, *asked.exercise)) {
         const std::string name = chapter.short_id + "/" + asked.exercise->argument();
         return fmt::format(
-            "./lab review {} asks which recorded answer you'd merge, and {} says what it was. Without a GPU, "
-            "./lab check {} compiles your own",
-            name, unbroken((asked.exercise->folder / "after.md").string()), name);
+            "repair your copy: without a GPU, ./lab check {0} compiles it. Then ./lab review {0} asks which "
+            "recorded answer you'd merge, and {1} says what it was",
+            name, unbroken((asked.exercise->folder / "after.md").string()));
     }
     if (asked.exercise) {
         const Done done = progress.exercise(asked.exercise->subjects());
-        if (done.started && done.checks == 0)
+        if (gpu() && done.started && done.checks == 0)
             return fmt::format("./lab check {}/{} once you have repaired your copy", chapter.short_id,
                                asked.exercise->argument());
         return next_step(progress, chapter, *asked.exercise);
@@ -401,7 +401,9 @@ int ask(const QuizOptions& options, Question::Purpose purpose) {
     const Questionnaire asked{purpose, chosen.chapter, is_diagnosis ? chosen.part : nullptr};
     if (is_diagnosis) require_exercise(chosen, options.of);
     if (is_diagnosis && asked.exercise->diagnosis.empty())
-        throw Error(fmt::format("{0} asks for no diagnosis: ./lab start {0} begins its repair", options.of));
+        throw Error(fmt::format(
+            "{0} asks for no diagnosis: ./lab start {0} begins its repair, ./lab check {0} grades it",
+            options.of));
     if (asked.questions().empty()) throw Error(fmt::format("{} has no questions", chosen.chapter.short_id));
     std::optional<Answers> answers;
     std::vector<std::string> faults;

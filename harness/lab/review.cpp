@@ -226,7 +226,7 @@ struct Asked {
 
 std::vector<Asked> questions_of(const std::vector<Reviewed>& answers,
                                 const std::vector<const Finding*>& findings) {
-    std::vector<Asked> all{{"merge", "Which one would you merge? (a letter; an empty line ends)", {}, {}}};
+    std::vector<Asked> all{{"merge", "Which one would you merge? (a letter)", {}, {}}};
     std::vector<std::string> rows;
     for (const Finding* finding : findings)
         if (finding->asserted()) rows.push_back(std::to_string(rows.size() + 1));
@@ -252,10 +252,13 @@ std::string answer_in(const std::string& text) {
 /// Reads a file of answers to these questions; an Error names the lines that are none.
 Answers read_answers(const std::string& path, const std::vector<Asked>& questions) {
     std::vector<std::string> faults;
-    const auto accept = [&](const std::string& id, const std::string&) {
-        if (std::none_of(questions.begin(), questions.end(),
-                         [&](const Asked& asked) { return asked.id == id; }))
-            throw Error(fmt::format("there is no question '{}'", printable(id)));
+    const auto accept = [&](const std::string& id, const std::string& answer) {
+        const auto asked = std::find_if(questions.begin(), questions.end(),
+                                        [&](const Asked& each) { return each.id == id; });
+        if (asked == questions.end()) throw Error(fmt::format("there is no question '{}'", printable(id)));
+        const std::vector<std::string>& possible = asked->possible;
+        if (!answer.empty() && std::count(possible.begin(), possible.end(), answer_in(answer)) == 0)
+            throw Error("an answer is one of " + join(possible, ", "));
     };
     const Answers answers = read_answer_lines(path, accept, faults);
     if (!faults.empty()) throw Error("not graded:\n" + join(faults, "\n"));
@@ -268,15 +271,16 @@ std::optional<std::string> ask_line(const Asked& asked) {
         const std::string answer = answer_in(line);
         if (answer.empty() || answer == "q") return std::nullopt;
         if (std::count(asked.possible.begin(), asked.possible.end(), answer) > 0) return answer;
-        fmt::print("   one of {}; an empty line leaves\n", join(asked.possible, ", "));
+        fmt::print("   one of {}; an empty line ends\n", join(asked.possible, ", "));
     }
     return std::nullopt;
 }
 
 /// How many are right; nothing if the learner left before the end. "merge" comes first: whoever chose wrongly
-/// looks again before being asked about the others. `limit`: what a row must be, by its number.
+/// looks again before being asked about the others. `limit`: why a row doesn't speak against an answer, by
+/// its letter and the row's number.
 std::optional<std::size_t> ask(const std::vector<Asked>& questions, const Answers* answers,
-                               const std::function<std::string(const std::string&)>& limit) {
+                               const std::function<std::string(char, const std::string&)>& limit) {
     std::size_t right = 0;
     for (const Asked& asked : questions) {
         const bool is_choice = asked.id == "merge";
@@ -291,10 +295,10 @@ std::optional<std::size_t> ask(const std::vector<Asked>& questions, const Answer
             return std::nullopt;
         }
         const bool is_right = std::count(asked.right.begin(), asked.right.end(), answer_in(answer)) > 0;
-        const bool is_row =
-            !is_choice && std::count(asked.possible.begin(), asked.possible.end(), answer) > 0;
         if (!answer.empty())
-            fmt::print("   {}\n", is_right ? green("right") : red("not so") + (is_row ? limit(answer) : ""));
+            fmt::print("   {}\n", is_right    ? green("right")
+                                  : is_choice ? red("not so")
+                                              : red("not so") + ": " + limit(asked.id[0], answer_in(answer)));
         right += is_right;
         if (is_choice && !is_right) break;
     }
@@ -309,8 +313,7 @@ struct Subject {
 
 /// What the tools found in answers would tell the diagnosis of an exercise that asks for it.
 bool is_open(const Progress& progress, const Chapter& chapter, const Case& exercise) {
-    return exercise.exercise_kind == ExerciseKind::guided || progress.exercise(exercise.subjects()).passed ||
-           is_diagnosed(progress, chapter, exercise);
+    return progress.exercise(exercise.subjects()).passed || is_diagnosed(progress, chapter, exercise);
 }
 
 /// The exercise that was named, or of a chapter one whose review is not right yet: what the learner has begun
@@ -405,9 +408,11 @@ int review(const ReviewOptions& options) {
     }
     Answers given;
     if (!options.answers.empty()) given = read_answers(options.answers, questions);
-    const auto limit = [&](const std::string& row) {
+    const auto limit = [&](char answer, const std::string& row) {
         const Finding& finding = *findings[std::stoul(row) - 1];
-        return fmt::format(": row {} must be {}", row, expected_of_answer(of, finding));
+        const Verdict verdict = answers[static_cast<std::size_t>(answer - 'a')].row(finding.id).verdict;
+        return fmt::format("row {} must be {}{}", row, expected_of_answer(of, finding),
+                           verdict == Verdict::inconclusive ? ", and this is too close to tell" : "");
     };
     const auto right = ask(questions, options.answers.empty() ? nullptr : &given, limit);
     const bool all_right = right == questions.size();

@@ -38,8 +38,9 @@ struct WithExercise : CourseCopy {
         write_file(folder / "case.toml", case_of_the_page());
         write_file(folder / "starter.cu", starter);
         write_file(folder / "solution.cu", solution);
-        write_file(folder / "README.md",
-                   "# The symptom\n\n<!-- measured: exercise my_exercise -->\n<!-- /measured -->\n");
+        write_file(
+            folder / "README.md",
+            "# The symptom (99 minutes)\n\n<!-- measured: exercise my_exercise -->\n<!-- /measured -->\n");
         add_wrong("one_stream", "starter.cu", starter, "fails: streams_used\nwhy: It has one stream.\n");
         add_wrong("wrong_sum", "solution.cu", solution, "fails: answer\nwhy: Its sum is wrong.\n");
         write_file(root() / "README.md", "# A course\n");
@@ -96,7 +97,9 @@ TEST_CASE("contributing: an unrecorded draft is known everywhere, and nothing of
     CHECK(lab({"start", "ch05/my_exercise"}).exit_code == 0);
     CHECK(lab({"hint", "ch05/my_exercise"}).out.find("a gentle one") != std::string::npos);
     (void)lab({"docs"});
-    CHECK(read_file(course.root() / kFolder / "README.md").find("Not recorded") != std::string::npos);
+    const std::string page = read_file(course.root() / kFolder / "README.md");
+    CHECK(page.find("Not recorded") != std::string::npos);
+    CHECK(page.starts_with("# The symptom (10 minutes)\n"));
     const Outcome verified = lab({"verify", "--recorded", "ch05"});
     CHECK(verified.exit_code == 77);
     CHECK(verified.out.find("starter.cu is not recorded yet") != std::string::npos);

@@ -199,10 +199,10 @@ TEST_CASE("question: samples of a GPU without work are no part of a mean, whatev
         kernels(1)(e);  // on CUDA's device 0, which is nsys's GPU 2
         e.execute(
             "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid);"
-            "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (2, 0, 1), (1, 1, 1)");
+            "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (2, 0, 1), (1, 1, 1), (0, 0, 9)");  // 9 does nothing
         for (const int gpu : {0, 1, 2})
             add_samples(e, 0x100 + gpu, 7, "SMs Active [Throughput %]", {{20, gpu == 2 ? 90 : 0}});
     });
     CHECK(number(ask(evidence, "SELECT AVG(value) FROM gpu_metrics")) == 90);
-    CHECK(number(ask(evidence, "SELECT device FROM gpu_metrics")) == 2);
+    CHECK(number(ask(evidence, "SELECT device FROM gpu_metrics")) == 0);
 }

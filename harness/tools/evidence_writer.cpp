@@ -75,18 +75,15 @@ void copy_gpu_metrics(const Database& database, const std::vector<std::string>& 
     for (const char* table : {"GPU_METRICS", "TARGET_INFO_GPU_METRICS"})
         if (wanted.empty() || !database.has_table(table, "source")) return;
     std::vector<std::string> work;
-    for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY"})
+    for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                              "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"})
         if (database.has_table(table))
-            work.push_back(fmt::format("SELECT start, end, deviceId FROM main.{}", table));
+            work.push_back(fmt::format("SELECT start, end, deviceId, globalPid FROM main.{}", table));
     if (work.empty()) return;
-    // A metric's GPU is nsys's number of it, and a kernel's is CUDA's, which CUDA_VISIBLE_DEVICES changes.
-    const std::string gpus =
-        database.has_table("TARGET_INFO_CUDA_DEVICE", "source")
-            ? fmt::format(
-                  " AND typeId & 0xFF IN (SELECT gpuId FROM "
-                  "source.TARGET_INFO_CUDA_DEVICE WHERE cudaId IN (SELECT deviceId FROM ({})))",
-                  join(work, " UNION ALL "))
-            : "";
+    const std::string idle_gpus = fmt::format(
+        "SELECT gpuId FROM main.TARGET_INFO_CUDA_DEVICE GROUP BY gpuId HAVING gpuId IS NOT NULL AND NOT "
+        "MAX((cudaId, pid) IN (SELECT deviceId, globalPid >> 24 & 0xFFFFFF FROM ({})))",
+        join(work, " UNION ALL "));
     database.execute(
         "CREATE TABLE main.TARGET_INFO_GPU_METRICS (typeId INTEGER, metricId INTEGER, metricName TEXT);"
         "CREATE TABLE main.GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER)");
@@ -94,7 +91,9 @@ void copy_gpu_metrics(const Database& database, const std::vector<std::string>& 
         Statement row = database.prepare(
             "INSERT INTO main.TARGET_INFO_GPU_METRICS SELECT typeId, metricId, metricName FROM "
             "source.TARGET_INFO_GPU_METRICS WHERE substr(metricName, 1, length(?1)) = ?1" +
-            gpus);
+            (database.has_table("TARGET_INFO_CUDA_DEVICE")
+                 ? fmt::format(" AND typeId & 0xFF NOT IN ({})", idle_gpus)
+                 : ""));
         row.bind(1, name).next();
     }
     database.execute(

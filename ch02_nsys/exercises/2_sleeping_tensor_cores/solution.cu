@@ -5,7 +5,7 @@
 // The errors that the program prints say what that costs.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution -lcublas -lcurand
-// look:    nsys profile --trace=cuda,nvtx --gpu-metrics-devices=all -f true -o solution ./solution
+// look:    nsys profile --trace=cuda,nvtx --gpu-metrics-devices=cuda-visible -f true -o solution ./solution
 #include <cublas_v2.h>
 #include <curand.h>
 

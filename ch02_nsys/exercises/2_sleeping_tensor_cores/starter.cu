@@ -6,7 +6,7 @@
 // program prints before and after.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. starter.cu -o starter -lcublas -lcurand
-// look:    nsys profile --trace=cuda,nvtx --gpu-metrics-devices=all -f true -o starter ./starter
+// look:    nsys profile --trace=cuda,nvtx --gpu-metrics-devices=cuda-visible -f true -o starter ./starter
 #include <cublas_v2.h>
 #include <curand.h>
 
