@@ -169,8 +169,7 @@ void print_how_to_answer(std::size_t questions, std::ptrdiff_t right_already) {
     fmt::print("{}\n",
                paragraph("Read the answers off what the tools saw: a timeline, a counter, a report. "
                          "A number may be off by as much as one can misread it. ? says where to look, "
-                         "as does a wrong answer; an empty line passes a question; q or Ctrl-D "
-                         "ends."));
+                         "as does a wrong answer; an empty line passes a question; q or Ctrl-D ends."));
     if (right_already > 0)
         fmt::print("\nanswered right already: {} of {} (--all asks them again)\n", right_already, questions);
 }
@@ -320,10 +319,12 @@ std::string next_step_after(const Course& course, const Questionnaire& asked, bo
     const Progress progress = progress_of(course);
     if (asked.exercise && !gpu() && !is_reviewed(progress, *asked.exercise)) {
         const std::string name = chapter.short_id + "/" + asked.exercise->argument();
+        const bool is_compiled = !asked.exercise->programs[0].is_python();
         return fmt::format(
-            "repair your copy: without a GPU, ./lab check {0} compiles it. Then ./lab review {0} asks which "
-            "recorded answer you'd merge, and {1} says what it was",
-            name, unbroken((asked.exercise->folder / "after.md").string()));
+            "repair your copy{1}. Then ./lab review {0} asks which recorded answer you'd merge, and {2} says "
+            "what it was",
+            name, is_compiled ? ": without a GPU, ./lab check " + name + " compiles it" : "",
+            unbroken((asked.exercise->folder / "after.md").string()));
     }
     if (asked.exercise) {
         const Done done = progress.exercise(asked.exercise->subjects());
@@ -433,12 +434,10 @@ void add_questions(Session& session, Question::Purpose purpose, const char* name
     Subcommand command(
         session, name, what,
         "On a terminal ? says where to look, an empty line passes a question, and q or Ctrl-D ends. After "
-        "two wrong answers to a "
-        "question another one takes its place, if there is one. A file of answers has lines 'question = "
-        "answer': a number with or without its unit, a share as 0.5 or 50%, percent as 2 or 2%, a choice by "
-        "its "
-        "letter, a name. "
-        "What stands behind a # is a comment.\n"
+        "two wrong answers to a question another one takes its place, if there is one. A file of answers has "
+        "lines 'question = answer': a number with or without its unit, a share as 0.5 or 50%, percent as 2 "
+        "or "
+        "2%, a choice by its letter, a name. What stands behind a # is a comment.\n"
         "Exit codes: 1 an answer is wrong or a question open, 77 only questions without a recorded run are "
         "left.",
         [options, purpose] { return ask(*options, purpose); });

@@ -434,9 +434,9 @@ void add_review(Session& session) {
     Subcommand command(
         session, "review", "recorded answers: which one would you merge?",
         "Up to four recorded answers, of which one is right. The table has what the tools found in each, and "
-        "of the others "
-        "you name a row that speaks against it. Of a chapter, it takes an exercise that you have not "
-        "answered right yet. Needs no GPU.\n"
+        "of the others you name a row that speaks against it. Of a chapter, it takes an exercise that you "
+        "have "
+        "not answered right yet. Needs no GPU.\n"
         "Exit code 1: not all is right yet.",
         [options] { return review(*options); });
     command.argument("NAME", options->name, "a chapter (ch05), or an exercise (ch05/seismometers)");
