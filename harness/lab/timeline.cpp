@@ -27,7 +27,7 @@ struct TimelineRequest {
 
 /// Nothing if the option is not given.
 std::optional<int64_t> parse_time(const char* option, const std::string& text) {
-    const std::optional<int64_t> ns = parse_ns(text);
+    const std::optional<int64_t> ns = parse_ns(text == "0" ? "0ns" : text);
     if (!ns && !text.empty())
         throw Error(fmt::format("{} {}: give a time from 0 on with its unit, ns, us, ms or s, as in 20ms",
                                 option, printable(text)));
