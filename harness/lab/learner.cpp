@@ -116,8 +116,7 @@ bool has_diagnosed(const Progress& progress, const Chapter& chapter, const Case&
 /// Has the learner done what can be done on this machine?
 bool is_done_here(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
-    return done.passed || done.ungraded ||
-           (!gpu() && (has_diagnosed(progress, chapter, exercise) || is_reviewed(progress, exercise)));
+    return done.passed || done.ungraded || (!gpu() && is_reviewed(progress, exercise));
 }
 
 /// The first open step in the exercises from this number's successor on, or in the quiz; "" if there is none.
@@ -144,7 +143,8 @@ std::string next_step(const Progress& progress, const Chapter& chapter, const Ca
     const Done done = progress.exercise(exercise.subjects());
     if (done.passed || (!gpu() && is_done_here(progress, chapter, exercise)))
         return next_exercise(progress, chapter, exercise);
-    const char* const command = !done.started && done.checks == 0                             ? "start"
+    const char* const command = !gpu() && has_diagnosed(progress, chapter, exercise)          ? "review"
+                                : !done.started && done.checks == 0                           ? "start"
                                 : done.repaired || !is_diagnosed(progress, chapter, exercise) ? "diagnose"
                                                                                               : "check";
     return fmt::format("./lab {} {}/{}", command, chapter.short_id, exercise.argument());

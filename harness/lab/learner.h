@@ -60,7 +60,7 @@ void require_exercise(const Course::Chosen& chosen, const std::string& name);
                                         const Case& exercise);
 
 /// The command to go on with: start it, diagnose it, check it, or if it is passed, the next one. Without a
-/// GPU the diagnosis is the last step, or a review that is all right.
+/// GPU the last step is a review that is all right.
 [[nodiscard]] std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise);
 
 /// The command to go on with in the whole course: in the exercise that was begun, else in the chapter of the

@@ -88,7 +88,7 @@ TEST_CASE("next: a step in a draw names the draw, and one that is not begun is t
     CHECK(way.next() == "./lab start ch01/third");
 }
 
-TEST_CASE("next: an exercise is diagnosed before it is checked, and without a GPU that is all") {
+TEST_CASE("next: an exercise is diagnosed before it is checked, or without a GPU reviewed") {
     Way way;
     Case& first = way.chapters[0].exercises[0];
     Question& asks = first.diagnosis.emplace_back();
@@ -100,6 +100,8 @@ TEST_CASE("next: an exercise is diagnosed before it is checked, and without a GP
     CHECK(state() == "started");
     way.progress.add(Step::right, "ch01_made/first:which");
     CHECK(state() == "diagnosed");
+    CHECK(way.next() == (gpu() ? "./lab check ch01/first" : "./lab review ch01/first"));
+    way.progress.add(Step::right, review_subject(first));
     CHECK(way.next() == (gpu() ? "./lab check ch01/first" : "./lab start ch01/third"));
     way.progress.add(Step::passed, first.id);
     CHECK(state() == "passed");
