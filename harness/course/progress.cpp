@@ -61,6 +61,10 @@ void Progress::add(Step step, const std::string& subject, const std::vector<std:
     if (!file) throw Error(fmt::format("cannot write {}: {}", file_.string(), std::strerror(errno)));
 }
 
+void Progress::add_answer(bool is_right, const std::string& subject) const {
+    if (is_right || last_answer(subject) != Step::right) add(is_right ? Step::right : Step::wrong, subject);
+}
+
 std::vector<Progress::Line> Progress::lines() const {
     std::vector<Line> lines;
     for (const std::string& text : split(fs::is_regular_file(file_) ? read_file(file_) : "", '\n')) {

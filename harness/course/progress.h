@@ -48,6 +48,9 @@ class Progress {
     /// Error says why the file cannot be written.
     void add(Step step, const std::string& subject, const std::vector<std::string>& failed = {}) const;
 
+    /// Adds a question's answer. What was right stays right, however it is answered in a repetition.
+    void add_answer(bool is_right, const std::string& subject) const;
+
     /// `subjects`: the exercise's id, and those under which it was known before.
     [[nodiscard]] Done exercise(const std::vector<std::string>& subjects) const;
 

@@ -285,7 +285,7 @@ SELECT typeId, metricId,
        CASE WHEN bracket THEN replace(rtrim(substr(metricName, bracket + 2), ']'), 'Throughput ', '') ELSE '' END
 FROM (SELECT *, instr(metricName, ' [') AS bracket FROM TARGET_INFO_GPU_METRICS);
 
-CREATE TEMP TABLE cuda_numbers (gpu PRIMARY KEY, device); -- unless CUDA_VISIBLE_DEVICES gives processes other ones
+CREATE TEMP TABLE cuda_numbers (gpu PRIMARY KEY, device); -- where all processes have the same number
 INSERT INTO cuda_numbers
 SELECT gpuId, MIN(cudaId) FROM TARGET_INFO_CUDA_DEVICE GROUP BY gpuId HAVING MIN(cudaId) = MAX(cudaId);
 

@@ -114,7 +114,7 @@ bool has_diagnosed(const Progress& progress, const Chapter& chapter, const Case&
 }
 
 /// Has the learner done what can be done on this machine?
-bool is_done_here(const Progress& progress, const Chapter& chapter, const Case& exercise) {
+bool is_done_here(const Progress& progress, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
     return done.passed || done.ungraded || (!gpu() && is_reviewed(progress, exercise));
 }
@@ -127,7 +127,7 @@ std::string next_behind(const Progress& progress, const Chapter& chapter, int nu
         if (e.number <= number || (!is_begun && e.optional)) continue;
         // Of draws that are not begun, the learner's name says which: `start` does without a number.
         if (!is_begun) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
-        if (!is_done_here(progress, chapter, own)) return next_step(progress, chapter, own);
+        if (!is_done_here(progress, own)) return next_step(progress, chapter, own);
     }
     return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id : "";
 }
@@ -141,7 +141,7 @@ std::string next_exercise(const Progress& progress, const Chapter& chapter, cons
 
 std::string next_step(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
-    if (done.passed || (!gpu() && is_done_here(progress, chapter, exercise)))
+    if (done.passed || (!gpu() && is_done_here(progress, exercise)))
         return next_exercise(progress, chapter, exercise);
     const char* const command = !gpu() && has_diagnosed(progress, chapter, exercise)          ? "review"
                                 : !done.started && done.checks == 0                           ? "start"
@@ -177,7 +177,7 @@ std::string next_in_begun(const std::vector<Chapter>& chapters, const Progress& 
             const Case& own = begun_draw(progress, e);
             const Done done = progress.exercise(own.subjects());
             const bool begun = done.started || done.checks > 0;
-            if (!begun || done.line < latest || is_done_here(progress, chapter, own)) continue;
+            if (!begun || done.line < latest || is_done_here(progress, own)) continue;
             next = next_step(progress, chapter, own);
             latest = done.line;
         }

@@ -258,10 +258,7 @@ class Round {
         label_ = evidence->label;
         const Note note = [&](Result result) {
             graded.result = result;
-            const std::string subject = question_subject(asked_.chapter, question);
-            // What was right stays right, however it is answered in a repetition.
-            if (result == Result::right || progress_.last_answer(subject) != Step::right)
-                progress_.add(result == Result::right ? Step::right : Step::wrong, subject);
+            progress_.add_answer(result == Result::right, question_subject(asked_.chapter, question));
         };
         if (is_asking_) {
             has_left_ = !ask_until_right(course_, question, *evidence, note);
@@ -435,9 +432,8 @@ void add_questions(Session& session, Question::Purpose purpose, const char* name
         session, name, what,
         "On a terminal ? says where to look, an empty line passes a question, and q or Ctrl-D ends. After "
         "two wrong answers to a question another one takes its place, if there is one. A file of answers has "
-        "lines 'question = answer': a number with or without its unit, a share as 0.5 or 50%, percent as 2 "
-        "or "
-        "2%, a choice by its letter, a name. What stands behind a # is a comment.\n"
+        "lines 'question = answer': a number with or without its unit, a share as 0.5 or 50%, percent as "
+        "2 or 2%, a choice by its letter, a name. What stands behind a # is a comment.\n"
         "Exit codes: 1 an answer is wrong or a question open, 77 only questions without a recorded run are "
         "left.",
         [options, purpose] { return ask(*options, purpose); });

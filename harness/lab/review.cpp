@@ -288,17 +288,17 @@ std::optional<std::size_t> ask(const std::vector<Asked>& questions, const Answer
         std::string answer;
         if (answers) {
             const auto given = answers->find(asked.id);
-            if (given != answers->end()) answer = given->second;
+            if (given != answers->end()) answer = answer_in(given->second);
         } else if (const std::optional<std::string> line = ask_line(asked)) {
             answer = *line;
         } else {
             return std::nullopt;
         }
-        const bool is_right = std::count(asked.right.begin(), asked.right.end(), answer_in(answer)) > 0;
+        const bool is_right = std::count(asked.right.begin(), asked.right.end(), answer) > 0;
         if (!answer.empty())
             fmt::print("   {}\n", is_right    ? green("right")
                                   : is_choice ? red("not so")
-                                              : red("not so") + ": " + limit(asked.id[0], answer_in(answer)));
+                                              : red("not so") + ": " + limit(asked.id[0], answer));
         right += is_right;
         if (is_choice && !is_right) break;
     }
@@ -416,13 +416,12 @@ int review(const ReviewOptions& options) {
     };
     const auto right = ask(questions, options.answers.empty() ? nullptr : &given, limit);
     const bool all_right = right == questions.size();
-    if (right && (all_right || !is_reviewed(progress, of)))
-        progress_of(course).add(all_right ? Step::right : Step::wrong, review_subject(of));
+    if (right) progress.add_answer(all_right, review_subject(of));
     for (std::size_t i = 0; all_right && i < answers.size(); ++i)
         fmt::print("\n{}\n", paragraph(fmt::format("{}  {}: {}", letter(i),
                                                    course.shown(answers[i].program.file), answers[i].why),
                                        3));
-    fmt::print("next     {}\n", all_right ? next_in_course(course.chapters(), progress_of(course))
+    fmt::print("next     {}\n", all_right ? next_in_course(course.chapters(), progress)
                                           : fmt::format("./lab review {} once more", name));
     return all_right ? kFine : kFindingFailed;
 }
@@ -434,9 +433,8 @@ void add_review(Session& session) {
     Subcommand command(
         session, "review", "recorded answers: which one would you merge?",
         "Up to four recorded answers, of which one is right. The table has what the tools found in each, and "
-        "of the others you name a row that speaks against it. Of a chapter, it takes an exercise that you "
-        "have "
-        "not answered right yet. Needs no GPU.\n"
+        "of the others you name a row that speaks against it. Of a chapter, it takes an exercise that "
+        "you have not answered right yet. Needs no GPU.\n"
         "Exit code 1: not all is right yet.",
         [options] { return review(*options); });
     command.argument("NAME", options->name, "a chapter (ch05), or an exercise (ch05/seismometers)");

@@ -74,16 +74,21 @@ void drop_folders_of_modules(const Database& database) {
 void copy_gpu_metrics(const Database& database, const std::vector<std::string>& wanted) {
     for (const char* table : {"GPU_METRICS", "TARGET_INFO_GPU_METRICS"})
         if (wanted.empty() || !database.has_table(table, "source")) return;
-    std::vector<std::string> work;
+    std::vector<std::string> parts;
     for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                               "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"})
         if (database.has_table(table))
-            work.push_back(fmt::format("SELECT start, end, deviceId, globalPid FROM main.{}", table));
-    if (work.empty()) return;
-    const std::string idle_gpus = fmt::format(
-        "SELECT gpuId FROM main.TARGET_INFO_CUDA_DEVICE GROUP BY gpuId HAVING gpuId IS NOT NULL AND NOT "
-        "MAX((cudaId, pid) IN (SELECT deviceId, globalPid >> 24 & 0xFFFFFF FROM ({})))",
-        join(work, " UNION ALL "));
+            parts.push_back(fmt::format("SELECT start, end, deviceId, globalPid FROM main.{}", table));
+    if (parts.empty()) return;
+    const std::string work = join(parts, " UNION ALL ");
+    const std::string not_idle =
+        !database.has_table("TARGET_INFO_CUDA_DEVICE")
+            ? ""
+            : fmt::format(
+                  " AND typeId & 0xFF NOT IN (SELECT gpuId FROM main.TARGET_INFO_CUDA_DEVICE GROUP BY gpuId "
+                  "HAVING gpuId IS NOT NULL AND NOT MAX((cudaId, pid) IN (SELECT deviceId, globalPid >> 24 & "
+                  "0xFFFFFF FROM ({}))))",
+                  work);
     database.execute(
         "CREATE TABLE main.TARGET_INFO_GPU_METRICS (typeId INTEGER, metricId INTEGER, metricName TEXT);"
         "CREATE TABLE main.GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER)");
@@ -91,9 +96,7 @@ void copy_gpu_metrics(const Database& database, const std::vector<std::string>& 
         Statement row = database.prepare(
             "INSERT INTO main.TARGET_INFO_GPU_METRICS SELECT typeId, metricId, metricName FROM "
             "source.TARGET_INFO_GPU_METRICS WHERE substr(metricName, 1, length(?1)) = ?1" +
-            (database.has_table("TARGET_INFO_CUDA_DEVICE")
-                 ? fmt::format(" AND typeId & 0xFF NOT IN ({})", idle_gpus)
-                 : ""));
+            not_idle);
         row.bind(1, name).next();
     }
     database.execute(
@@ -101,7 +104,7 @@ void copy_gpu_metrics(const Database& database, const std::vector<std::string>& 
                     "FROM source.GPU_METRICS "
                     "WHERE (typeId, metricId) IN (SELECT typeId, metricId FROM main.TARGET_INFO_GPU_METRICS) "
                     "AND timestamp BETWEEN (SELECT MIN(start) FROM ({0})) AND (SELECT MAX(end) FROM ({0}))",
-                    join(work, " UNION ALL ")));
+                    work));
 }
 
 void copy_export(const Database& database, const fs::path& nsys_export,
