@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-using namespace lab;
+namespace lab::analysis_test {
 
 namespace {
 
@@ -134,3 +134,5 @@ TEST_CASE("analysis: what lies between two ranges of a name, and another GPU's w
     CHECK(a.idle.kernel_wait_ns == 5);
     CHECK(a.range_ns == 20);
 }
+
+}  // namespace lab::analysis_test

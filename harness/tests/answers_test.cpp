@@ -11,9 +11,9 @@
 #include "core/text.h"
 #include "course/quiz.h"
 
-namespace {
+namespace lab::answers_test {
 
-using namespace lab;
+namespace {
 
 /// A number on a page with the unit behind it; "" if the number is all that its cell of a table holds.
 struct Told {
@@ -112,3 +112,5 @@ TEST_CASE("answers: a number tells if it has the unit, or a cell of its own") {
     CHECK_FALSE(told("| streams | 4 |", 4));
     CHECK(told("1 kernel", 1));
 }
+
+}  // namespace lab::answers_test

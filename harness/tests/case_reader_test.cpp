@@ -1,7 +1,7 @@
 // Reading chapter.toml, case.toml and wrong/*.patch. Every mistake in them is an error with file and line.
 #include "made_course.h"
 
-using namespace lab;
+namespace lab::case_reader_test {
 
 namespace {
 
@@ -231,3 +231,5 @@ TEST_CASE("case: an exercise has wrong answers for two reasons, unless it is a d
     made.replace(kCut, "minutes =", "draft = true\nminutes =");
     CHECK(made.read().exercises[0].wrong.empty());
 }
+
+}  // namespace lab::case_reader_test

@@ -6,7 +6,7 @@
 #include "course/case_evidence.h"
 #include "made_course.h"
 
-using namespace lab;
+namespace lab::claims_test {
 
 namespace {
 
@@ -270,3 +270,5 @@ expect = "== 2"
     with_point("L2", "3\"");
     CHECK(has(made.spoilt().why, "no roof called 'L2' is measured"));
 }
+
+}  // namespace lab::claims_test

@@ -12,7 +12,7 @@
 #include "hand_made_export.h"
 #include "lab_binary.h"
 
-using namespace lab;
+namespace lab::comparison_test {
 
 namespace {
 
@@ -381,3 +381,5 @@ TEST_CASE("compare: communication is one more part of the span, and differences 
     CHECK(has(text, "GPU to GPU, device to device"));
     CHECK(has(two.compare({"--device", "7"}).err, "GPU 7 did no work; these did: 0"));
 }
+
+}  // namespace lab::comparison_test

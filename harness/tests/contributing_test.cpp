@@ -7,7 +7,7 @@
 #include "course/claims.h"
 #include "lab_binary.h"
 
-using namespace lab;
+namespace lab::contributing_test {
 
 namespace {
 
@@ -126,3 +126,5 @@ TEST_CASE("contributing: a recorded exercise is judged on both sides, and no oth
     fs::remove(course.root() / kFolder / "wrong/wrong_sum.patch");
     CHECK_THROWS_WITH((void)course.not_passed(), doctest::Contains("two different reasons"));
 }
+
+}  // namespace lab::contributing_test

@@ -11,7 +11,7 @@
 #include "evidence/tool_results.h"
 #include "tools/evidence_writer.h"
 
-using namespace lab;
+namespace lab::core_dump_test {
 
 namespace {
 
@@ -83,3 +83,5 @@ TEST_CASE("core dump: evidence keeps it, and tells a run without a fault from on
     CHECK(reports_in(crashed)[0].tool == "cuda-gdb");
     CHECK(reports_in(crashed)[0].kind == "Warp Illegal Address");
 }
+
+}  // namespace lab::core_dump_test

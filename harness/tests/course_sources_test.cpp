@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "tools/fingerprint.h"
 
-using namespace lab;
+namespace lab::course_sources_test {
 
 namespace {
 
@@ -81,3 +81,5 @@ TEST_CASE("course: streams and events are made by make_stream and make_event, wh
         CHECK_MESSAGE(makes_by_hand(tokens) == kHandMade.contains(file),
                       file << ": common/check.cuh has the owners Stream and Event");
 }
+
+}  // namespace lab::course_sources_test

@@ -3,7 +3,7 @@
 
 #include "made_course.h"
 
-using namespace lab;
+namespace lab::course_test {
 
 namespace {
 
@@ -70,3 +70,5 @@ TEST_CASE("course: the repository is found from a folder inside it, and paths ar
     CHECK(made.course.shown(made.root() / "ch01_made/fixed.cu") == "ch01_made/fixed.cu");
     CHECK(made.course.shown("/elsewhere/file") == "/elsewhere/file");
 }
+
+}  // namespace lab::course_test

@@ -8,7 +8,7 @@
 #include "evidence/schema.h"
 #include "made_evidence.h"
 
-using namespace lab;
+namespace lab::cpu_side_test {
 
 namespace {
 
@@ -211,3 +211,5 @@ TEST_CASE("curves: a column shows the mean of the samples in it, each for the ti
     CHECK_FALSE(columns[3]);
     CHECK(columns_of({}, 0, 20, 2) == std::vector<std::optional<double>>(2));
 }
+
+}  // namespace lab::cpu_side_test

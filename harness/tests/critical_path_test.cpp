@@ -16,7 +16,7 @@
 #include "evidence/launches.h"
 #include "random_trace.h"
 
-using namespace lab;
+namespace lab::critical_path_test {
 
 namespace {
 
@@ -374,3 +374,5 @@ TEST_CASE("critical path: how well it foretold what faster kernels gained is as 
         CHECK(page.find(row) != std::string::npos);
     }
 }
+
+}  // namespace lab::critical_path_test

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 
-using namespace lab;
+namespace lab::database_test {
 
 namespace {
 
@@ -181,3 +181,5 @@ TEST_CASE("a file may have any name") {
         CHECK(Database::open_untrusted(fs::relative(path)).has_table("t"));
     }
 }
+
+}  // namespace lab::database_test

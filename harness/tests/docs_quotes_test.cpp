@@ -9,10 +9,7 @@
 
 #include "core/error.h"
 
-using lab::Chapter;
-using lab::Course;
-using lab::Error;
-using lab::Quotes;
+namespace lab::docs_quotes_test {
 
 namespace {
 
@@ -70,3 +67,5 @@ TEST_CASE("quotes: what cannot be looked up is an error that says what to write"
     refused("4<!--fixed.streams_used[0]-->", "the number is chosen by [1]");
     refused("4<!--ch07.ceilings.tensor_how-->", "is the text");
 }
+
+}  // namespace lab::docs_quotes_test

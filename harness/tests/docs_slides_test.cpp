@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "lab_binary.h"
 
-using namespace lab;
+namespace lab::docs_slides_test {
 
 namespace {
 
@@ -87,3 +87,5 @@ TEST_CASE("answers: the key grades as right, and has each draw of an unknown exe
           std::string::npos);
     CHECK(run_lab({"answers", "ch05/pageable_async"}).exit_code == 2);
 }
+
+}  // namespace lab::docs_slides_test

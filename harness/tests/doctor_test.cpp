@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "doctor/examination.h"
 
-using namespace lab;
+namespace lab::doctor_test {
 
 namespace {
 
@@ -170,3 +170,5 @@ TEST_CASE("doctor: a tool that does not end, or does not start, is told so") {
     CHECK_FALSE(x.ready(check, std::nullopt, true, "1"));
     CHECK(check.state == State::absent);
 }
+
+}  // namespace lab::doctor_test

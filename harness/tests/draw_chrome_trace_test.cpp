@@ -9,8 +9,9 @@
 
 #include "tests/draw_traces.h"
 
-using namespace lab;
-using namespace lab::test;
+namespace lab::draw_chrome_trace_test {
+
+using namespace test;
 using nlohmann::json;
 
 namespace {
@@ -124,3 +125,5 @@ TEST_CASE("A name cannot steer the terminal that the trace is written to") {
     write_chrome_trace(trace, out);
     for (const char c : out.str()) CHECK((c == '\n' || (c >= ' ' && c <= '~')));
 }
+
+}  // namespace lab::draw_chrome_trace_test

@@ -8,8 +8,9 @@
 #include "draw/timeline.h"
 #include "tests/draw_traces.h"
 
-using namespace lab;
-using namespace lab::test;
+namespace lab::draw_html_test {
+
+using namespace test;
 using nlohmann::json;
 
 namespace {
@@ -175,3 +176,5 @@ TEST_CASE("A capture of nothing has a page, and a large one a small page") {
     const std::string page = timeline_html({build_timeline(trace, {})});
     CHECK(page.size() < 200'000 * 25 + 120'000);
 }
+
+}  // namespace lab::draw_html_test

@@ -7,7 +7,7 @@
 
 #include "draw/palette.h"
 
-using namespace lab;
+namespace lab::draw_marks_test {
 
 namespace {
 
@@ -84,3 +84,5 @@ TEST_CASE("marks: how much of one is covered, and what its hover text counts") {
     CHECK(marks_in(instants)[0].paint == Paint::kernel_4);
     CHECK(marks_in(instants)[0].boxes == 2);
 }
+
+}  // namespace lab::draw_marks_test

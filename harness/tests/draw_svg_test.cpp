@@ -6,8 +6,9 @@
 #include "draw/palette.h"
 #include "tests/draw_traces.h"
 
-using namespace lab;
-using namespace lab::test;
+namespace lab::draw_svg_test {
+
+using namespace test;
 
 namespace {
 
@@ -177,3 +178,5 @@ TEST_CASE("The same input gives the same bytes, and no number is out of range") 
     CHECK(svg.find("e+") == svg.npos);
     CHECK(svg.find("\"-") == svg.npos);
 }
+
+}  // namespace lab::draw_svg_test

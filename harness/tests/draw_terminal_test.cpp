@@ -6,8 +6,9 @@
 #include "core/text.h"
 #include "tests/draw_traces.h"
 
-using namespace lab;
-using namespace lab::test;
+namespace lab::draw_terminal_test {
+
+using namespace test;
 
 namespace {
 
@@ -128,3 +129,5 @@ TEST_CASE("Names cannot steer the terminal") {
     CHECK(text.find('\x1b') == text.npos);
     CHECK(text.find('\x07') == text.npos);
 }
+
+}  // namespace lab::draw_terminal_test

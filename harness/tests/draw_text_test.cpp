@@ -5,7 +5,7 @@
 
 #include "draw/rows.h"
 
-using namespace lab;
+namespace lab::draw_text_test {
 
 TEST_CASE("Ticks are round, in the unit of the axis") {
     const std::vector<Tick> ticks = axis_ticks(24'500'000, 8);
@@ -60,3 +60,5 @@ TEST_CASE("Nested intervals share a lane, crossing ones do not") {
     CHECK(lanes_nested({{0, 100}, {50, 150}, {100, 120}}) == std::vector<int>{0, 1, 0});
     CHECK(lanes_nested({{0, 100}, {0, 100}, {100, 200}}) == std::vector<int>{0, 0, 0});
 }
+
+}  // namespace lab::draw_text_test

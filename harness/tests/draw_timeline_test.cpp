@@ -8,8 +8,9 @@
 #include "core/error.h"
 #include "tests/draw_traces.h"
 
-using namespace lab;
-using namespace lab::test;
+namespace lab::draw_timeline_test {
+
+using namespace test;
 
 namespace {
 
@@ -332,3 +333,5 @@ TEST_CASE("Streams of several GPUs are told apart, and threads are named by the 
     CHECK(names_of(timeline_of(packed)) ==
           std::vector<std::string>{"CPU, main thread: NVTX", "CPU, thread 680: NVTX"});
 }
+
+}  // namespace lab::draw_timeline_test

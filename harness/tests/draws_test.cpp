@@ -8,7 +8,7 @@
 #include "lab/learner.h"
 #include "made_course.h"
 
-using namespace lab;
+namespace lab::draws_test {
 
 namespace {
 
@@ -177,3 +177,5 @@ TEST_CASE("draws: an answer is held against the findings of its own draw") {
     CHECK(made.draw(1).finding("time") == nullptr);
     CHECK(made.draw(2).wrong.at(0).fails == std::vector<std::string>{"streams", "time"});
 }
+
+}  // namespace lab::draws_test

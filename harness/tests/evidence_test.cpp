@@ -9,7 +9,7 @@
 #include "made_evidence.h"
 #include "tools/recorder.h"
 
-using namespace lab;
+namespace lab::evidence_test {
 
 namespace {
 
@@ -241,3 +241,5 @@ TEST_CASE("recordings: of a program that floods its output, the first of it is k
     CHECK(made.run.out.starts_with("first\n"));
     CHECK(made.written().exit_code() == 1);  // SQLite takes less of one value where a file is read
 }
+
+}  // namespace lab::evidence_test

@@ -6,7 +6,7 @@
 #include "core/files.h"
 #include "course/course.h"
 
-using namespace lab;
+namespace lab::exercise_kinds_test {
 
 namespace {
 
@@ -55,3 +55,5 @@ TEST_CASE("course: an unknown exercise has four draws at least") {
         }
     CHECK(unknown > 0);
 }
+
+}  // namespace lab::exercise_kinds_test

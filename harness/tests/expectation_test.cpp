@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-using namespace lab;
+namespace lab::expectation_test {
 
 namespace {
 
@@ -84,3 +84,5 @@ TEST_CASE("a margin blurs no equality, and has no width around zero") {
     CHECK(verdict(4.1, "!= 4", 0.1) == Verdict::pass);
     CHECK(verdict(0, "> 0", 0.1) == Verdict::fail);
 }
+
+}  // namespace lab::expectation_test

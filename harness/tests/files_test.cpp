@@ -14,7 +14,7 @@
 
 #include "core/error.h"
 
-using namespace lab;
+namespace lab::files_test {
 
 namespace {
 
@@ -183,3 +183,5 @@ TEST_CASE("a second process waits for the lock until the first lets go or ends")
     CHECK(fs::exists(done));
     const Lock again(work);
 }
+
+}  // namespace lab::files_test

@@ -5,7 +5,7 @@
 
 #include "core/files.h"
 
-using namespace lab;
+namespace lab::fingerprint_test {
 
 namespace {
 
@@ -166,3 +166,5 @@ TEST_CASE("fingerprint: a text that a tool may have seen, or that is code, is no
     CHECK_FALSE(is_silent("f(\"{ .reg .pred p\");"));
     CHECK_FALSE(is_silent("_Pragma(\"unroll 4 times\")"));
 }
+
+}  // namespace lab::fingerprint_test

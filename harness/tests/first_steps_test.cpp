@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "evidence/evidence.h"
 
-using namespace lab;
+namespace lab::first_steps_test {
 
 namespace {
 
@@ -269,3 +269,5 @@ TEST_CASE("first steps: a wait for other GPUs is nothing for ncu") {
     REQUIRE(rules_of(story.steps()) == Rules{"kernel"});
     CHECK(story.steps()[0].text.starts_with("add runs for 5 of 9 ms"));
 }
+
+}  // namespace lab::first_steps_test

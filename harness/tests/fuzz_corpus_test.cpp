@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "fuzz/targets.h"
 
-using namespace lab;
+namespace lab::fuzz_corpus_test {
 
 namespace {
 
@@ -45,3 +45,5 @@ TEST_CASE("fuzz: the corpus and the samples, whole and with bytes changed, are r
         }
     }
 }
+
+}  // namespace lab::fuzz_corpus_test

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "lab/gate_rule.h"
 
-using namespace lab;
+namespace lab::gate_test {
 
 namespace {
 
@@ -137,3 +137,5 @@ TEST_CASE("the order of the runs is a fair coin, and the seed's alone") {
     CHECK(std::abs(heads(3, 10'000) - 5000) < 200);  // four standard errors
     CHECK(heads(1, 8) == 1);                         // the same with every library
 }
+
+}  // namespace lab::gate_test

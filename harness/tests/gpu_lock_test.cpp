@@ -12,7 +12,7 @@
 #include "core/files.h"
 #include "core/text.h"
 
-using namespace lab;
+namespace lab::gpu_lock_test {
 
 namespace {
 
@@ -111,3 +111,5 @@ TEST_CASE("CUDA_VISIBLE_DEVICES says which GPUs are in use") {
     CHECK(gpus_in_use(uuids, "MIG-7") == Gpus{"MIG-7"});
     CHECK(gpus_in_use({}, nullptr).empty());
 }
+
+}  // namespace lab::gpu_lock_test

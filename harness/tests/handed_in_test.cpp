@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 
-using namespace lab;
+namespace lab::handed_in_test {
 
 namespace {
 
@@ -74,3 +74,5 @@ TEST_CASE("one file or folder that cannot be read does not hide the others") {
     CHECK(learners.size() == 1);
     CHECK_THROWS_AS((void)read_class((folder.path() / "a").string()), Error);
 }
+
+}  // namespace lab::handed_in_test

@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "lab_binary.h"
 
-using namespace lab;
+namespace lab::help_test {
 
 namespace {
 
@@ -72,3 +72,5 @@ TEST_CASE("every command line of lab on the pages has a command and options that
     }
     CHECK(calls >= 100);
 }
+
+}  // namespace lab::help_test

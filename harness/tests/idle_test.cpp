@@ -8,7 +8,7 @@
 #include "evidence/analysis.h"
 #include "random_trace.h"
 
-using namespace lab;
+namespace lab::idle_test {
 
 namespace {
 
@@ -151,3 +151,5 @@ TEST_CASE("idle: short gaps are told apart by whether the host waits") {
     CHECK(std::pair(during.count, during.ns) == std::pair<int64_t, int64_t>(1, 30));
     CHECK(std::pair(launching.count, launching.ns) == std::pair<int64_t, int64_t>(1, 30));
 }
+
+}  // namespace lab::idle_test

@@ -5,7 +5,7 @@
 #include <array>
 #include <random>
 
-using namespace lab;
+namespace lab::intervals_test {
 
 namespace {
 
@@ -69,3 +69,5 @@ TEST_CASE("every operation agrees with counting nanosecond by nanosecond") {
             REQUIRE(contains(merged_a, t) == (t >= 0 && t < kLast && in_a[static_cast<std::size_t>(t)] > 0));
     }
 }
+
+}  // namespace lab::intervals_test

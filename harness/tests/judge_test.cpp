@@ -3,7 +3,7 @@
 
 #include "made_course.h"
 
-using namespace lab;
+namespace lab::judge_test {
 
 namespace {
 
@@ -179,3 +179,5 @@ TEST_CASE("judge: an answer is graded by what is expected of the right program")
     CHECK(alone.verdict == Verdict::not_run);
     CHECK(alone.not_passed() == std::vector<std::string>{"faster"});
 }
+
+}  // namespace lab::judge_test

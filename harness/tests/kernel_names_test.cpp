@@ -11,7 +11,7 @@
 #include "evidence/analysis.h"
 #include "hand_made_export.h"
 
-using namespace lab;
+namespace lab::kernel_names_test {
 
 namespace {
 
@@ -169,3 +169,5 @@ TEST_CASE("kernel names: an analysis has a row for each kernel that differs, und
     CHECK(a.api.size() == 1);
     CHECK(made.answer("SELECT DISTINCT name FROM kernels ORDER BY 1") == "cudaLaunchKernel for_each_kernel");
 }
+
+}  // namespace lab::kernel_names_test

@@ -10,7 +10,7 @@
 #include "made_course.h"
 #include "made_evidence.h"
 
-using namespace lab;
+namespace lab::kineto_tables_test {
 
 namespace {
 
@@ -111,3 +111,5 @@ TEST_CASE("kineto tables: an exercise whose programs profile themselves needs no
     CHECK(has(read("library = \"torch\"\nprofiler = \"nsys\"\n"), "'profiler' may be 'torch.profiler'"));
     CHECK(has(read("profiler = \"torch.profiler\"\n"), "where the library is torch"));
 }
+
+}  // namespace lab::kineto_tables_test

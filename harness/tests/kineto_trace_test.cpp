@@ -17,7 +17,7 @@
 #include "evidence/evidence.h"
 #include "evidence/launches.h"
 
-using namespace lab;
+namespace lab::kineto_trace_test {
 
 namespace {
 
@@ -314,3 +314,5 @@ TEST_CASE("Kernels of NCCL and NVSHMEM are known by their function's name") {
          {"", "void at::native::add<ncclDevComm>(int)", "copy_for_nccl(ncclComm*)", "gemm"})
         CHECK_FALSE_MESSAGE(is_communication_kernel(name), name);
 }
+
+}  // namespace lab::kineto_trace_test

@@ -5,7 +5,7 @@
 #include "lab/learner.h"
 #include "lab_binary.h"
 
-using namespace lab;
+namespace lab::lab_json_test {
 
 namespace {
 
@@ -365,3 +365,5 @@ TEST_CASE("review: one of four answers is right, the table tells why not the oth
         CHECK(run_lab({"analyze", file.string()}, copy.root(), {}).exit_code == 0);
     }
 }
+
+}  // namespace lab::lab_json_test

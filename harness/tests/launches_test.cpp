@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "random_trace.h"
 
-using namespace lab;
+namespace lab::launches_test {
 
 namespace {
 
@@ -152,3 +152,5 @@ TEST_CASE("launches: ranges are summed by name and domain") {
     CHECK(range_use(trace, "whole").size() == 2);
     CHECK_THROWS_AS((void)range_use(trace, "nowhere"), Error);
 }
+
+}  // namespace lab::launches_test

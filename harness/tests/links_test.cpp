@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "course/course.h"
 
-using namespace lab;
+namespace lab::links_test {
 
 namespace {
 
@@ -104,3 +104,5 @@ TEST_CASE("exercises and wrong answers that the page for instructors names are t
               CHECK_MESSAGE(answers.count(named) == 1, named);
           }) >= 25);
 }
+
+}  // namespace lab::links_test

@@ -7,7 +7,7 @@
 #include "course/judge.h"
 #include "made_evidence.h"
 
-using namespace lab;
+namespace lab::machine_code_test {
 
 namespace {
 
@@ -123,3 +123,5 @@ TEST_CASE("machine code: a finding about it alone is judged of a program that ne
                           "not_run nsys did not run on this program",
                           "not_run compute-sanitizer's memcheck did not run on this program"});
 }
+
+}  // namespace lab::machine_code_test

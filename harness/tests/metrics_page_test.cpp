@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "core/text.h"
 
-using namespace lab;
+namespace lab::metrics_page_test {
 
 namespace {
 
@@ -124,3 +124,5 @@ TEST_CASE("metrics: ncu has every name on the pages and in the chapters, and non
     }
     CHECK(seen > 200);
 }
+
+}  // namespace lab::metrics_page_test

@@ -8,7 +8,7 @@
 #include "core/files.h"
 #include "core/text.h"
 
-using namespace lab;
+namespace lab::ncu_csv_test {
 
 namespace {
 
@@ -141,3 +141,5 @@ TEST_CASE("ncu: a row cut short is an error") {
     CHECK_THROWS_WITH_AS((void)parse_ncu_csv(text.substr(0, text.size() - 20), {"dram__bytes.sum"}),
                          doctest::Contains("cut short"), Error);
 }
+
+}  // namespace lab::ncu_csv_test

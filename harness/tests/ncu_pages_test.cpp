@@ -11,7 +11,7 @@
 #include "lab_binary.h"
 #include "made_evidence.h"
 
-using namespace lab;
+namespace lab::ncu_pages_test {
 
 namespace {
 
@@ -288,3 +288,5 @@ TEST_CASE("ncu-details: evidence without pages, and files that are none, are tol
     refused(none.path.string(), 77, "it was recorded without ncu");
     refused(none.in("no.ncu-rep").string(), 2, "there is no file");
 }
+
+}  // namespace lab::ncu_pages_test

@@ -3,7 +3,7 @@
 #include "made_course.h"
 #include "tools/machine.h"
 
-using namespace lab;
+namespace lab::next_test {
 
 namespace {
 
@@ -128,3 +128,5 @@ TEST_CASE("next: behind an exercise comes the next step of the one that follows,
     way.progress.add(Step::passed, chapter.exercises[1].id);
     CHECK(next_exercise(way.progress, chapter, chapter.exercises[0]) == "./lab quiz ch01");
 }
+
+}  // namespace lab::next_test

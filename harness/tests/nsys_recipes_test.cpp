@@ -9,7 +9,7 @@
 #include "hand_made_export.h"
 #include "random_trace.h"
 
-using namespace lab;
+namespace lab::nsys_recipes_test {
 
 namespace {
 
@@ -333,3 +333,5 @@ TEST_CASE("nsys page: busy, idle, hidden and concurrent time are those of the an
             gaps, {a.gpu_idle_ns / 1e3, a.idle.host_wait_ns / 1e3, int64_t{0}});
     });
 }
+
+}  // namespace lab::nsys_recipes_test

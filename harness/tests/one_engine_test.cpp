@@ -9,7 +9,7 @@
 #include "evidence/kernel_names.h"
 #include "hand_made_export.h"
 
-using namespace lab;
+namespace lab::one_engine_test {
 
 namespace {
 
@@ -161,3 +161,5 @@ TEST_CASE("one engine: kernels of a conditional graph's body belong to the launc
     CHECK(answer(database, "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId = 0") != "0");
     CHECK(capture.trace().kernels_of_unknown_launch == 0);
 }
+
+}  // namespace lab::one_engine_test

@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "core/text.h"
 
-using namespace lab;
+namespace lab::page_commands_test {
 
 namespace {
 
@@ -130,3 +130,5 @@ TEST_CASE("page commands: what is gone is gone from every page" * doctest::test_
         }
     }
 }
+
+}  // namespace lab::page_commands_test

@@ -14,7 +14,8 @@
 #include "core/parallel.h"
 #include "core/text.h"
 
-using namespace lab;
+namespace lab::process_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -198,3 +199,5 @@ TEST_CASE("parallel: an exception waits until all parts are done, and the first 
     CHECK(done == 9);
     CHECK(said == "2");
 }
+
+}  // namespace lab::process_test

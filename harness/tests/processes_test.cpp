@@ -8,7 +8,7 @@
 #include "hand_made_export.h"
 #include "lab_binary.h"
 
-using namespace lab;
+namespace lab::processes_test {
 
 namespace {
 
@@ -346,3 +346,5 @@ TEST_CASE("processes: the timeline of ranks is by rank, and on one clock where t
     CHECK(last.at("rows")[0].at("begin")[0] == begin_ns);
     CHECK(last.at("view") == Json{0, end_ns});
 }
+
+}  // namespace lab::processes_test

@@ -12,7 +12,7 @@
 #include "tools/recorder.h"
 #include "tools/workspace.h"
 
-using namespace lab;
+namespace lab::program_test {
 
 namespace {
 
@@ -152,3 +152,5 @@ TEST_CASE("tools: their command lines hold what the program asks for") {
     CHECK(leaks("memcheck") == 1);
     CHECK(leaks("racecheck") == 0);
 }
+
+}  // namespace lab::program_test

@@ -2,7 +2,7 @@
 
 #include "made_course.h"
 
-using namespace lab;
+namespace lab::progress_test {
 
 TEST_CASE("progress: what has been done is read off the lines, and others are passed over") {
     const TemporaryFolder folder;
@@ -84,3 +84,5 @@ TEST_CASE("progress: a file that cannot be written is named, with the reason") {
     CHECK(fault_of([&] { Progress(folder.path() / "progress.txt").add(Step::started, "ch05/x"); }) ==
           "cannot write " + (folder.path() / "progress.txt").string() + ": Is a directory");
 }
+
+}  // namespace lab::progress_test

@@ -6,7 +6,7 @@
 #include "course/case.h"
 #include "made_evidence.h"
 
-using namespace lab;
+namespace lab::question_test {
 
 namespace {
 
@@ -206,3 +206,5 @@ TEST_CASE("question: samples of a GPU without work are no part of a mean, whatev
     CHECK(number(ask(evidence, "SELECT AVG(value) FROM gpu_metrics")) == 90);
     CHECK(number(ask(evidence, "SELECT device FROM gpu_metrics")) == 0);
 }
+
+}  // namespace lab::question_test

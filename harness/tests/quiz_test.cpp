@@ -6,7 +6,7 @@
 #include "lab/learner.h"
 #include "made_course.h"
 
-using namespace lab;
+namespace lab::quiz_test {
 
 namespace {
 
@@ -154,3 +154,5 @@ TEST_CASE("quiz: a sibling's right answer counts for the question that it stands
     progress.add(Step::right, question_subject(chapter, second));
     CHECK(last_answer(progress, chapter, chapter.quiz, first) == Step::right);
 }
+
+}  // namespace lab::quiz_test

@@ -8,7 +8,7 @@
 #include "course/case_evidence.h"
 #include "lab/rooflines.h"
 
-using namespace lab;
+namespace lab::roofline_test {
 
 namespace {
 
@@ -103,3 +103,5 @@ TEST_CASE("roofline: a blank picture tells nothing of its points, in words for a
     CHECK(blank.find("GEMM") == std::string::npos);
     CHECK(blank.find("FLOP/byte, ") == std::string::npos);
 }
+
+}  // namespace lab::roofline_test

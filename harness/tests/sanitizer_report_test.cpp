@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "core/text.h"
 
-using namespace lab;
+namespace lab::sanitizer_report_test {
 
 namespace {
 
@@ -271,3 +271,5 @@ TEST_CASE("sanitizer: lines without end and numbers that overflow do no harm") {
                              "Error: ", "Program hit ", "Invalid  of size ", ": "})
         CHECK_NOTHROW((void)parse_sanitizer_output(output({line, "    " + std::string(line)}, 5)));
 }
+
+}  // namespace lab::sanitizer_report_test

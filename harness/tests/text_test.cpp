@@ -9,7 +9,7 @@
 #include "core/process.h"
 #include "core/table.h"
 
-using namespace lab;
+namespace lab::text_test {
 
 TEST_CASE("durations take the unit that suits them") {
     CHECK(format_ns(999.6) == "1 µs");
@@ -203,3 +203,5 @@ TEST_CASE("lines break between words, and never in a command or in code") {
     CHECK(wrapped("the `nsys profile", 8) == Lines{"the", "`nsys", "profile"});
     CHECK(wrapped("it is " + unbroken("> 5 and < 7"), 8) == Lines{"it is", "> 5 and < 7"});
 }
+
+}  // namespace lab::text_test

@@ -2,7 +2,7 @@
 
 #include "made_course.h"
 
-using namespace lab;
+namespace lab::toml_reader_test {
 
 namespace {
 
@@ -84,3 +84,5 @@ TEST_CASE("toml: a file that is not TOML is an error with file and line") {
     CHECK_THROWS_AS((void)TomlReader::parse_file("/nowhere/file.toml", "file.toml"), Error);
     CHECK(read("a = \"\u00e9\" # \u00e9").text("a") == "\u00e9");
 }
+
+}  // namespace lab::toml_reader_test

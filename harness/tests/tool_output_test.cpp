@@ -8,7 +8,7 @@
 #include "lab_binary.h"
 #include "tools/evidence_writer.h"
 
-using namespace lab;
+namespace lab::tool_output_test {
 
 namespace {
 
@@ -88,3 +88,5 @@ TEST_CASE("analyze of evidence without a trace shows what else is there") {
     CHECK(run_lab({"analyze", store.path.string(), "--range", "x"}).exit_code == 2);
     CHECK(run_lab({"timeline", store.path.string()}).exit_code == 2);
 }
+
+}  // namespace lab::tool_output_test

@@ -5,7 +5,7 @@
 #include "core/files.h"
 #include "tools/machine.h"
 
-using namespace lab;
+namespace lab::tools_test {
 
 namespace {
 
@@ -46,3 +46,5 @@ TEST_CASE("tools: nvidia-smi's answer is a GPU, or none") {
     CHECK_FALSE(read("NVIDIA H200, 580.159.04, 9.0, GPU-1\n", 9));
     CHECK_FALSE(read("", 0));
 }
+
+}  // namespace lab::tools_test

@@ -10,7 +10,7 @@
 #include "hand_made_export.h"
 #include "random_trace.h"
 
-using namespace lab;
+namespace lab::trace_test {
 
 namespace {
 
@@ -201,3 +201,5 @@ TEST_CASE("reader: a file that names a GPU in each row, or holds ranges in range
     link_to_calls(deep);
     CHECK_THROWS_WITH_AS((void)range_use(deep, std::nullopt), doctest::Contains("overlap too often"), Error);
 }
+
+}  // namespace lab::trace_test

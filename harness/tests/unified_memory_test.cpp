@@ -8,7 +8,7 @@
 #include "evidence/analysis.h"
 #include "made_evidence.h"
 
-using namespace lab;
+namespace lab::unified_memory_test {
 
 namespace {
 
@@ -72,3 +72,5 @@ TEST_CASE("unified memory: where nsys recorded none, nothing is said of it") {
         made.of_export([](Made& e) { e.launch(110, {.start = 120, .end = 220, .correlation = 1}); });
     CHECK(unified_memory_text(evidence, std::nullopt).empty());
 }
+
+}  // namespace lab::unified_memory_test

@@ -3,7 +3,7 @@
 
 #include "made_course.h"
 
-using namespace lab;
+namespace lab::verification_test {
 
 namespace {
 
@@ -90,3 +90,5 @@ TEST_CASE("verification: a file that cannot be read is a sentence with its name"
                   "verification.json cannot be read"));
     }
 }
+
+}  // namespace lab::verification_test

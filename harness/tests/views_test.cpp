@@ -5,7 +5,7 @@
 #include "evidence/schema.h"
 #include "hand_made_export.h"
 
-using namespace lab;
+namespace lab::views_test {
 
 namespace {
 
@@ -244,3 +244,5 @@ TEST_CASE("views: what poses as a table, triggers and enums with SQL in them do 
             "INSERT INTO StringIds (id) SELECT id FROM old");
     });
 }
+
+}  // namespace lab::views_test

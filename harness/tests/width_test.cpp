@@ -14,7 +14,7 @@
 #include "course/course.h"
 #include "lab_binary.h"
 
-using namespace lab;
+namespace lab::width_test {
 
 namespace {
 
@@ -158,3 +158,5 @@ TEST_CASE("at 120 columns the room is used, and a pipe has any number") {
     CHECK(widest({folder, "COLUMNS=120"}) > 110);
     CHECK(widest({folder}) > 160);
 }
+
+}  // namespace lab::width_test
