@@ -87,13 +87,13 @@ void judge_starter(const Case& of, const Evidence& starter, const AddClaim& add)
     });
 }
 
-/// What a right answer does not pass, and what was measured of it.
-std::string said_of(const Grade& grade) {
-    std::vector<std::string> faults;
+/// These findings, and what was measured of each.
+std::string measured_of(const Grade& grade, const std::vector<std::string>& ids) {
+    std::vector<std::string> said;
     for (const FindingRow& row : grade.rows)
-        if (row.finding->asserted() && row.verdict != Verdict::pass)
-            faults.push_back(row.finding->id + " (" + row.why({}) + ")");
-    return join(faults, ", ");
+        if (std::count(ids.begin(), ids.end(), row.finding->id))
+            said.push_back(fmt::format("{} ({})", row.finding->id, row.why({})));
+    return join(said, ", ");
 }
 
 /// The findings that were to reject a wrong answer, and did not.
@@ -243,7 +243,7 @@ void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim&
             const Grade found = grade(right);
             const auto failed = found.not_passed();
             expect_all_run(found, failed);
-            add_judged(add, about, failed.empty(), "it does not pass " + said_of(found));
+            add_judged(add, about, failed.empty(), "it does not pass " + measured_of(found, failed));
         });
     }
 }
