@@ -182,7 +182,8 @@ TEST_CASE("compare: whatever the kernels are, each is in one row, and A and B ca
 }
 
 TEST_CASE(
-    "compare --json of the chapters' pairs has the numbers that analyze has of each, and parts that add up") {
+    "compare --json of the chapters' pairs has the numbers that analyze has of each, and parts that add up" *
+    doctest::test_suite("whole course")) {
     const auto pairs = traced_pairs();
     REQUIRE(pairs.size() >= 5);
     for (const auto& [chapter, files] : pairs) {

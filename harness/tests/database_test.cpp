@@ -131,7 +131,7 @@ TEST_CASE("only a plain table is a table, and a view of the file cannot be asked
     CHECK_THROWS_AS((void)database.prepare("SELECT COUNT(*) FROM posing"), Error);
 }
 
-TEST_CASE("a file cannot make lab compute more than its size allows") {
+TEST_CASE("a file cannot make lab compute more than its size allows" * doctest::test_suite("large input")) {
     const Stranger file(std::string(kTable) + "CREATE TABLE c (a, b AS (hex(zeroblob(33000000))));");
     const Database database = file.open();
     CHECK_THROWS_WITH_AS((void)database.has_table("c"), doctest::Contains("computed columns"), Error);

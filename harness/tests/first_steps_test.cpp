@@ -109,8 +109,8 @@ TEST_CASE("first steps: the faulty program of a case is told its fault, and the 
               "cudaGraphInstantiate (59 calls") != std::string::npos);
 }
 
-TEST_CASE(
-    "first steps: at most three on any recording, each once, in the order of the rules, with a number") {
+TEST_CASE("first steps: at most three on any recording, each once, in the order of the rules, with a number" *
+          doctest::test_suite("whole course")) {
     const std::vector<std::string>& order = first_step_rules();
     std::set<std::string> seen;
     int recordings = 0;
