@@ -145,11 +145,12 @@ int sum_up(const Claims& claims, const std::string& label) {
         return std::count_if(claims.begin(), claims.end(),
                              [&](const Claim& c) { return c.verdict == verdict; });
     };
-    const auto passed = count(Verdict::pass), not_run = count(Verdict::not_run);
-    const auto failed = static_cast<std::ptrdiff_t>(claims.size()) - passed - not_run;
-    fmt::print("\n{}\n{} passed, {} failed, {} not run\n", label, passed, failed, not_run);
+    const auto failed = count(Verdict::fail), inconclusive = count(Verdict::inconclusive),
+               not_run = count(Verdict::not_run);
+    fmt::print("\n{}\n{} passed, {} failed, {}{} not run\n", label, count(Verdict::pass), failed,
+               inconclusive > 0 ? fmt::format("{} inconclusive, ", inconclusive) : "", not_run);
     if (claims.empty()) throw Error("there was nothing to verify", kFindingFailed);
-    return failed > 0 ? kFindingFailed : not_run > 0 ? kNothingCouldRun : kFine;
+    return failed + inconclusive > 0 ? kFindingFailed : not_run > 0 ? kNothingCouldRun : kFine;
 }
 
 /// Judges all claims on recorded evidence; those about compute-sanitizer stay as they were last verified
