@@ -87,15 +87,6 @@ void judge_starter(const Case& of, const Evidence& starter, const AddClaim& add)
     });
 }
 
-/// These findings, and what was measured of each.
-std::string measured_of(const Grade& grade, const std::vector<std::string>& ids) {
-    std::vector<std::string> said;
-    for (const FindingRow& row : grade.rows)
-        if (std::count(ids.begin(), ids.end(), row.finding->id))
-            said.push_back(fmt::format("{} ({})", row.finding->id, row.why({})));
-    return join(said, ", ");
-}
-
 /// The findings that were to reject a wrong answer, and did not.
 std::vector<std::string> missed_by(const Answer& wrong, const Grade& grade) {
     std::vector<std::string> missed;
@@ -104,6 +95,22 @@ std::vector<std::string> missed_by(const Answer& wrong, const Grade& grade) {
             std::count(wrong.fails.begin(), wrong.fails.end(), row.finding->id))
             missed.push_back(row.finding->id);
     return missed;
+}
+
+/// Adds what an answer's grade proves. It fails for findings that came out `otherwise`, and is inconclusive
+/// where each of them is.
+void add_graded(const AddClaim& add, Claim claim, const Grade& grade,
+                const std::vector<std::string>& otherwise, const std::string& why) {
+    claim.verdict = otherwise.empty() ? Verdict::pass : Verdict::inconclusive;
+    std::vector<std::string> said;
+    for (const FindingRow& row : grade.rows) {
+        if (!std::count(otherwise.begin(), otherwise.end(), row.finding->id)) continue;
+        if (row.verdict != Verdict::inconclusive) claim.verdict = Verdict::fail;
+        const std::string measured = row.why({});
+        said.push_back(row.finding->id + (measured.empty() ? "" : " (" + measured + ")"));
+    }
+    if (!said.empty()) claim.why = why + join(said, ", ");
+    add(std::move(claim));
 }
 
 void check_diff(const Course& course, const Case& of, const AddClaim& add) {
@@ -232,8 +239,7 @@ void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim&
         attempt(about, add, [&] {
             const Grade found = grade(wrong);
             expect_all_run(found, wrong.fails);
-            const auto missed = missed_by(wrong, found);
-            add_judged(add, about, missed.empty(), "these did not reject it: " + join(missed, ", "));
+            add_graded(add, about, found, missed_by(wrong, found), "these did not reject it: ");
         });
     }
     for (const Answer& right : of.right) {
@@ -243,7 +249,7 @@ void judge_claims(const Case& of, const EvidenceOf& evidence_of, const AddClaim&
             const Grade found = grade(right);
             const auto failed = found.not_passed();
             expect_all_run(found, failed);
-            add_judged(add, about, failed.empty(), "it does not pass " + measured_of(found, failed));
+            add_graded(add, about, found, failed, "it does not pass ");
         });
     }
 }
