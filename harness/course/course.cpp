@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/parallel.h"
 #include "core/text.h"
 
 namespace lab {
@@ -68,8 +70,10 @@ std::vector<std::string> Course::chapter_ids() const {
 }
 
 std::vector<Chapter> Course::chapters() const {
-    std::vector<Chapter> all;
-    for (const std::string& id : chapter_ids()) all.push_back(read_chapter(root(), id));
+    const std::vector<std::string> ids = chapter_ids();
+    std::vector<Chapter> all(ids.size());
+    for_each_in_parallel(ids.size(), std::thread::hardware_concurrency(),
+                         [&](std::size_t i) { all[i] = read_chapter(root(), ids[i]); });
     return all;
 }
 

@@ -117,6 +117,8 @@ Statement& Statement::bind(int parameter, std::string_view value) {
 
 Database::Database(std::filesystem::path path, int flags, const char* query)
     : path_(std::move(path)), handle_(nullptr, sqlite3_close_v2) {
+    // Without statistics, threads need not wait for each other wherever SQLite takes memory.
+    [[maybe_unused]] static const int set = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sqlite3* raw = nullptr;
     const std::string uri = uri_of(path_, query);
     const int code =

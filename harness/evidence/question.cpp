@@ -110,7 +110,7 @@ Needs& Needs::operator|=(const Needs& other) {
 }
 
 Needs needs_of_sql(const std::string& sql) {
-    static EmptyEvidence empty;
+    thread_local EmptyEvidence empty;
     Needs needs;
     for (const std::string& name : empty.read_by(sql)) {
         const auto is_one_of = [&](std::initializer_list<const char*> names) {
