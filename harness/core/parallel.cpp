@@ -34,4 +34,8 @@ void for_each_in_parallel(std::size_t count, unsigned workers, const std::functi
         if (problem) std::rethrow_exception(problem);
 }
 
+void for_each_in_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
+    for_each_in_parallel(count, std::thread::hardware_concurrency(), work);
+}
+
 }  // namespace lab

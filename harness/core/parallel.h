@@ -10,4 +10,7 @@ namespace lab {
 /// allows no more. All are called, even if some throw. Then the exception of the smallest number is thrown.
 void for_each_in_parallel(std::size_t count, unsigned workers, const std::function<void(std::size_t)>& work);
 
+/// The same, on as many threads as the machine runs at once.
+void for_each_in_parallel(std::size_t count, const std::function<void(std::size_t)>& work);
+
 }  // namespace lab

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -72,8 +71,7 @@ std::vector<std::string> Course::chapter_ids() const {
 std::vector<Chapter> Course::chapters() const {
     const std::vector<std::string> ids = chapter_ids();
     std::vector<Chapter> all(ids.size());
-    for_each_in_parallel(ids.size(), std::thread::hardware_concurrency(),
-                         [&](std::size_t i) { all[i] = read_chapter(root(), ids[i]); });
+    for_each_in_parallel(ids.size(), [&](std::size_t i) { all[i] = read_chapter(root(), ids[i]); });
     return all;
 }
 

@@ -160,7 +160,7 @@ int verify_recorded(const Course& course, const std::vector<Chapter>& chapters) 
     const bool in_ci = std::getenv("CI") != nullptr;
     const Verification before = read_verification(course);
     std::vector<Claims> found(chapters.size());
-    for_each_in_parallel(chapters.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+    for_each_in_parallel(chapters.size(), [&](std::size_t i) {
         found[i] = recorded_claims(course, chapters[i], in_ci);
         append(found[i], claims_kept(course, chapters[i], before));
     });

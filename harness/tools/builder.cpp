@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <thread>
 
 #include "core/parallel.h"
 #include "core/text.h"
@@ -148,7 +147,7 @@ std::vector<fs::path> build_programs(const Workspace& workspace, const std::vect
                                      const Announce& announce) {
     if (!programs.empty()) (void)gpu(), (void)nvcc();  // looked for once, before the threads ask
     std::vector<fs::path> binaries(programs.size());
-    for_each_in_parallel(programs.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+    for_each_in_parallel(programs.size(), [&](std::size_t i) {
         binaries[i] = build_program(workspace, programs[i], announce);
     });
     return binaries;
