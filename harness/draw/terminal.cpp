@@ -158,17 +158,22 @@ std::string to_text(const Cells& cells, bool colour) {
     return now < 0 ? text : text + "\x1b[0m";
 }
 
+std::size_t columns_of_labels(const Timeline& timeline) {
+    std::size_t columns = display_width(kIdleName);
+    for (const TimelineRow& row : timeline.rows) columns = std::max(columns, display_width(row.name));
+    for (const Curve& curve : timeline.curves) columns = std::max(columns, display_width(label_of(curve)));
+    return 1 + columns;
+}
+
 class Page {
   public:
-    Page(const Timeline& timeline, int columns, bool colour, int64_t scale_span_ns)
-        : timeline_(timeline), columns_(static_cast<std::size_t>(std::max(1, columns))), colour_(colour) {
-        label_columns_ = 1 + display_width(kIdleName);
-        for (const TimelineRow& row : timeline.rows)
-            label_columns_ = std::max(label_columns_, 1 + display_width(row.name));
-        for (const Curve& curve : timeline.curves)
-            label_columns_ = std::max(label_columns_, 1 + display_width(label_of(curve)));
-        label_columns_ = std::min(label_columns_, columns_ / 3);
-        span_ns_ = std::max<int64_t>({scale_span_ns, timeline.span_ns(), 1});
+    /// `label_columns`, `span_ns`: the most of all timelines that are printed above each other.
+    Page(const Timeline& timeline, int columns, bool colour, std::size_t label_columns, int64_t span_ns)
+        : timeline_(timeline),
+          columns_(static_cast<std::size_t>(std::max(1, columns))),
+          colour_(colour),
+          label_columns_(std::min(label_columns, columns_ / 3)),
+          span_ns_(std::max<int64_t>(span_ns, 1)) {
         scale_.begin_ns = timeline.begin_ns;
         scale_.cells = columns_ > label_columns_ + 1 ? columns_ - label_columns_ - 1 : 1;
         scale_.ns_per_cell = static_cast<double>(span_ns_) / scale_.cells;
@@ -263,16 +268,25 @@ class Page {
     const Timeline& timeline_;
     std::size_t columns_;
     bool colour_;
-    std::size_t label_columns_ = 0;
-    int64_t span_ns_ = 1;
+    std::size_t label_columns_;
+    int64_t span_ns_;
     TimeScale scale_;
     std::string text_;
 };
 
 }  // namespace
 
-std::string timeline_terminal(const Timeline& timeline, int columns, bool colour, int64_t scale_span_ns) {
-    return Page(timeline, columns, colour, scale_span_ns).print();
+std::string timeline_terminal(const std::vector<Timeline>& above_each_other, int columns, bool colour) {
+    std::size_t label_columns = 0;
+    int64_t span_ns = 0;
+    for (const Timeline& timeline : above_each_other) {
+        label_columns = std::max(label_columns, columns_of_labels(timeline));
+        span_ns = std::max(span_ns, timeline.span_ns());
+    }
+    std::string text;
+    for (const Timeline& timeline : above_each_other)
+        text += (text.empty() ? "" : "\n") + Page(timeline, columns, colour, label_columns, span_ns).print();
+    return text;
 }
 
 }  // namespace lab

@@ -141,10 +141,9 @@ struct Timeline {
 /// Systems, with every CUDA call, in the paints of the timelines.
 [[nodiscard]] std::string timeline_html(const std::vector<Timeline>& above_each_other);
 
-/// The rows of a timeline with one cell a time slice, an axis and a legend; no line is wider than `columns`.
-/// What filled most of a cell gives its glyph. Give `scale_span_ns`, the longest span of several timelines,
-/// to print them below each other on one scale; 0 fills the width. `colour` adds ANSI colours.
-[[nodiscard]] std::string timeline_terminal(const Timeline& timeline, int columns, bool colour,
-                                            int64_t scale_span_ns = 0);
+/// The timelines above each other on one time scale: rows with one cell a time slice, an axis and a legend.
+/// No line is wider than `columns`; what filled most of a cell gives its glyph. `colour` adds ANSI colours.
+[[nodiscard]] std::string timeline_terminal(const std::vector<Timeline>& above_each_other, int columns,
+                                            bool colour);
 
 }  // namespace lab

@@ -50,11 +50,10 @@ void draw(const Trace& trace, const std::optional<std::string>& range) {
     const std::size_t data = page.find("<script type=\"application/json\""), begin = page.find('>', data) + 1;
     if (!nlohmann::json::accept(page.substr(begin, page.find('<', begin) - begin)))
         broken_promise("an HTML page whose data is no JSON, or ends its element");
-    for (const Timeline& timeline : timelines)
-        for (const int columns : {1, 20, 100})
-            if (const std::string text = timeline_terminal(timeline, columns, false);
-                printable_lines(text) != text)
-                broken_promise("a picture in text holds characters that are not safe to print");
+    for (const int columns : {1, 20, 100})
+        if (const std::string text = timeline_terminal(timelines, columns, false);
+            printable_lines(text) != text)
+            broken_promise("a picture in text holds characters that are not safe to print");
     std::ostringstream json;
     write_chrome_trace(trace, json);
     if (!nlohmann::json::accept(json.view())) broken_promise("a Chrome trace that is no JSON");

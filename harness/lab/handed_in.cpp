@@ -41,7 +41,7 @@ void add_exercise(Learner& learner, const std::string& chapter, const nlohmann::
     const std::string state = word(e.at("state")), last = word(e.at("last_activity"));
     ++learner.exercises;
     learner.passed += state == "passed";
-    learner.diagnosed += state == "diagnosed";
+    learner.diagnosed += state.starts_with("diagnosed");
     learner.repaired += state == "repaired";
     if (state == "passed" || state == "not started" || last < learner.at_last) return;
     learner.at = chapter + "/" + word(e.at("name"));

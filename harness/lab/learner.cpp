@@ -160,10 +160,10 @@ bool is_reviewed(const Progress& progress, const Case& exercise) {
 
 std::string learner_state(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
-    const bool is_open = !done.passed && !done.repaired;
-    if (is_open && has_diagnosed(progress, chapter, exercise)) return "diagnosed";
-    return is_open && exercise.diagnosis.empty() && is_reviewed(progress, exercise) ? "reviewed"
-                                                                                    : state_of(done);
+    if (done.passed || done.repaired) return state_of(done);
+    const bool reviewed = is_reviewed(progress, exercise);
+    if (has_diagnosed(progress, chapter, exercise)) return reviewed ? "diagnosed, reviewed" : "diagnosed";
+    return exercise.diagnosis.empty() && reviewed ? "reviewed" : state_of(done);
 }
 
 namespace {

@@ -37,7 +37,6 @@ std::string state_of_own(const Progress& progress, const Chapter& chapter, const
 /// "not started", and behind it what most machines lack, or that it may be left out: "not started, 2 GPUs".
 std::string state_and_needs(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     std::string state = state_of_own(progress, chapter, exercise);
-    if (state == "diagnosed" && is_reviewed(progress, begun_draw(progress, exercise))) state += ", reviewed";
     if (exercise.gpus > 1) state += fmt::format(", {} GPUs", exercise.gpus);
     return state + (exercise.optional ? ", optional" : "");
 }

@@ -4,8 +4,8 @@
 //   {"format": "cuda-tools-course report", "version": 1, "learner": "Ada", "made": "2026-11-20T05:24:41Z",
 //    "last_activity": a time or null, "chapters": [
 //     {"chapter": "ch05_streams", "passed": 0, "quiz": {"right": 3, "questions": 13}, "exercises": [
-//      {"name": "vector_add_pipeline", "state": "not started", "started", "diagnosed", "reviewed",
-//       "ungraded", "tried", "repaired" or "passed",
+//      {"name": "vector_add_pipeline", "state": "not started", "started", "diagnosed",
+//       "diagnosed, reviewed", "reviewed", "ungraded", "tried", "repaired" or "passed",
 //       "checks": 2, "hints": 1, "failed": [findings], "last_activity": a time or null}]}]}
 #include <fmt/format.h>
 

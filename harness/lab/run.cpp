@@ -95,13 +95,9 @@ std::vector<Timeline> timelines_of(const Case& of, const CaseEvidence& evidence)
 
 void print_timelines(const Course& course, const Case& of, const CaseEvidence& evidence) {
     const std::vector<Timeline> timelines = timelines_of(of, evidence);
-    int64_t scale_ns = 0;
-    for (const Timeline& timeline : timelines) scale_ns = std::max(scale_ns, timeline.span_ns());
-    for (Timeline timeline : timelines) {
-        timeline.options.label.clear();  // it stands above the findings already
-        fmt::print("\n{}",
-                   timeline_terminal(timeline, terminal_columns(100), terminal_has_colour(), scale_ns));
-    }
+    std::vector<Timeline> unlabelled = timelines;
+    for (Timeline& timeline : unlabelled) timeline.options.label.clear();  // it stands above already
+    fmt::print("\n{}", timeline_terminal(unlabelled, terminal_columns(100), terminal_has_colour()));
     const fs::path picture = course.build_folder() / "figures" / (of.id + ".svg");
     try {
         write_file(picture, timeline_svg(timelines));
@@ -322,7 +318,7 @@ void print_first_program(const Course& course, const Chapter& chapter) {
             title += (chapter.look_to_ns ? ", the beginning of range " : ", range ") + *chapter.pair.range;
         TimelineOptions options{title, "", chapter.pair.range};
         options.to_ns = chapter.look_to_ns;
-        fmt::print("\n{}\n", timeline_terminal(build_timeline(evidence.trace(), options),
+        fmt::print("\n{}\n", timeline_terminal({build_timeline(evidence.trace(), options)},
                                                terminal_columns(100), terminal_has_colour()));
         if (chapter.look_to_ns) fmt::print("all      ./lab timeline {}{}\n", file, in_range);
         fmt::print("zoom     ./lab timeline {} --html look.html\n", file);

@@ -48,14 +48,6 @@ void write_output(const std::string& file, std::string_view contents, const char
     if (write_file(file, contents)) fmt::print("{}\n", paragraph(printable(file) + what_to_do));
 }
 
-void print_timelines(const std::vector<Timeline>& timelines) {
-    int64_t scale_ns = 0;
-    for (const Timeline& timeline : timelines) scale_ns = std::max(scale_ns, timeline.span_ns());
-    for (const Timeline& timeline : timelines)
-        fmt::print("{}{}", &timeline == &timelines.front() ? "" : "\n",
-                   timeline_terminal(timeline, terminal_columns(100), terminal_has_colour(), scale_ns));
-}
-
 using Programs = std::vector<std::pair<const Trace*, TimelineOptions>>;
 
 /// Are these recordings of a job's ranks? Two are if they, or else their names, say that they are of
@@ -121,7 +113,7 @@ int timeline(const TimelineRequest& request) {
         write_output(request.chrome, json.view(), "  (open it in ui.perfetto.dev or chrome://tracing)");
     }
     if (request.svg.empty() && request.html.empty() && request.chrome.empty()) {
-        print_timelines(timelines);
+        fmt::print("{}", timeline_terminal(timelines, terminal_columns(100), terminal_has_colour()));
         fmt::print("{}", not_recorded_line(*programs.front().first));
     }
     return kFine;

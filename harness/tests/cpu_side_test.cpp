@@ -196,7 +196,7 @@ TEST_CASE("timeline: a row for each thread of the program, its OS calls, and cur
     CHECK(svg.find("SMs Active: at most 80 %") != std::string::npos);
     CHECK(svg.find("call of the OS runtime libraries") != std::string::npos);
     CHECK(svg.find(">GPU Metrics<") != std::string::npos);
-    const std::string text = timeline_terminal(timeline, 80, false);
+    const std::string text = timeline_terminal({timeline}, 80, false);
     for (const std::string& line : split(text, '\n')) CHECK(display_width(line) <= 80);
     CHECK(text.find("SMs Active %") != std::string::npos);
 }

@@ -41,7 +41,7 @@ std::string times(int count, const std::string& glyph) {
 
 TEST_CASE("Each row shows what ran when") {
     // Labels take 18 columns (" Stream 13 Kernels"), a blank one: 50 cells are left, 0.2 ms each.
-    const std::string text = timeline_terminal(sample(), 69, false);
+    const std::string text = timeline_terminal({sample()}, 69, false);
     CHECK(text.find("\nCPU, main thread\n NVTX") != text.npos);
     CHECK(text.find("\nCUDA HW\n Stream 13 Kernels") != text.npos);
     CHECK(line_of(text, " Stream 13 Kernels") == times(10, "·") + times(10, "█") + times(30, "·"));
@@ -52,18 +52,22 @@ TEST_CASE("Each row shows what ran when") {
     CHECK(line_of(text, " CUDA API") == "╞cudaDeviceSynchronize" + times(2, "═") + "╡");
     CHECK(text.starts_with("sample: 10 ms\nrecorded · somewhere\n"));
     CHECK(text.find("▄ GPU idle 2 ms of 10 (20 %)") != text.npos);
-    CHECK(timeline_terminal(timeline_of({}), 80, false).find("No GPU work") != text.npos);
+    CHECK(timeline_terminal({timeline_of({})}, 80, false).find("No GPU work") != text.npos);
 }
 
-TEST_CASE("A given scale sets the width, so that timelines can be compared") {
-    const std::string text = timeline_terminal(sample(), 69, false, 20 * kMs);
+TEST_CASE("Timelines above each other have one scale and begin in one column") {
+    Trace trace;
+    add_kernel(trace, "k", 0, 20 * kMs, 1);
+    const std::string both = timeline_terminal({sample(), timeline_of(trace)}, 69, false);
+    const std::string text = both.substr(0, both.find("\n\n"));
+    CHECK(line_of(both, " Stream 1 Kernels") == times(50, "█"));
     CHECK(line_of(text, " Stream 13 Memory") == times(5, "→") + times(15, "·") + times(5, "←"));
     CHECK(text.find("20 ms") == text.npos);  // would not fit at the right edge
     CHECK(text.find("15 ms") != text.npos);
 }
 
 TEST_CASE("The axis has ticks where their labels begin") {
-    const std::vector<std::string> lines = split(timeline_terminal(sample(), 69, false), '\n');
+    const std::vector<std::string> lines = split(timeline_terminal({sample()}, 69, false), '\n');
     std::size_t axis = 0;
     while (lines[axis].find("┴") == std::string::npos) ++axis;
     const std::u32string marks = decode_utf8(lines[axis]), labels = decode_utf8(lines[axis + 1]);
@@ -78,14 +82,14 @@ TEST_CASE("The axis has ticks where their labels begin") {
 TEST_CASE("Kernels that fill part of a cell are lighter, and the shortest work is still seen") {
     Trace half;
     for (int i = 0; i < 1000; ++i) add_kernel(half, "k", i * 100, i * 100 + 45, 7);
-    const std::string text = timeline_terminal(timeline_of(half), 60, false);
+    const std::string text = timeline_terminal({timeline_of(half)}, 60, false);
     CHECK(count_of(line_of(text, " Stream 7"), "▒") > 35);
     CHECK(count_of(line_of(text, "GPU idle"), "▅") > 35);
     Trace trace;
     add_kernel(trace, "k", 0, 10, 7);
     add_copy(trace, Direction::device_to_host, 5 * kMs, 5 * kMs + 10, 7);
     add_kernel(trace, "k", 10 * kMs - 10, 10 * kMs, 7);
-    const std::string both = timeline_terminal(timeline_of(trace), 65, false);
+    const std::string both = timeline_terminal({timeline_of(trace)}, 65, false);
     const std::string row = line_of(both, " Stream 7 Kernels");
     CHECK(row.starts_with("░·"));
     CHECK(row.ends_with("·░"));
@@ -101,14 +105,14 @@ TEST_CASE("No line is wider than the terminal") {
     const std::string many(300, 'w');
     const Timeline timeline = timeline_of(trace, {many, many, std::nullopt});
     for (int columns = 1; columns <= 170; ++columns)
-        for (const std::string& line : split(timeline_terminal(timeline, columns, false), '\n'))
+        for (const std::string& line : split(timeline_terminal({timeline}, columns, false), '\n'))
             CHECK(static_cast<int>(display_width(line)) <= columns);
 }
 
 TEST_CASE("Colours come only where they are wanted, and change nothing else") {
-    const std::string plain = timeline_terminal(sample(), 80, false);
+    const std::string plain = timeline_terminal({sample()}, 80, false);
     CHECK(plain.find('\x1b') == plain.npos);
-    const std::string coloured = timeline_terminal(sample(), 80, true);
+    const std::string coloured = timeline_terminal({sample()}, 80, true);
     std::string stripped;
     for (std::size_t i = 0; i < coloured.size(); ++i)
         if (coloured[i] == '\x1b')
@@ -125,7 +129,7 @@ TEST_CASE("Names cannot steer the terminal") {
     add_kernel(trace, "\x1b[2Jkernel", 0, 1000, 7);
     add_range(trace, "\x1b]0;title\x07", 0, 1000);
     const std::string text =
-        timeline_terminal(timeline_of(trace, {"\x1b[31m", "\x9b", std::nullopt}), 80, false);
+        timeline_terminal({timeline_of(trace, {"\x1b[31m", "\x9b", std::nullopt})}, 80, false);
     CHECK(text.find('\x1b') == text.npos);
     CHECK(text.find('\x07') == text.npos);
 }

@@ -276,7 +276,7 @@ TEST_CASE("What communicates between GPUs looks like no kernel that computes, an
     CHECK(copies.at(0).paint == Paint::communication);
     CHECK(copies.at(0).hover.starts_with("copy GPU to GPU (pinned to device) 100 MB"));
     CHECK(copies.at(1).paint == Paint::other_copy);
-    for (const std::string& picture : {timeline_svg({timeline}), timeline_terminal(timeline, 80, false)})
+    for (const std::string& picture : {timeline_svg({timeline}), timeline_terminal({timeline}, 80, false)})
         CHECK(picture.find("communication between GPUs") != std::string::npos);
     CHECK(timeline.kernel_paints.at("ncclDevKernel_AllReduce_Sum_f32_RING_LL") == Paint::communication);
 }
@@ -306,7 +306,7 @@ TEST_CASE("A picture of very many streams ends with how many more there are") {
     const Timeline timeline = timeline_of(trace);
     CHECK(timeline.rows.size() == 201);
     CHECK(timeline.rows.back().name == "and 100 more rows");
-    CHECK(timeline_terminal(timeline, 80, false).find("and 100 more rows") != std::string::npos);
+    CHECK(timeline_terminal({timeline}, 80, false).find("and 100 more rows") != std::string::npos);
     CHECK(xml_problem(timeline_svg({timeline})).empty());
 }
 
@@ -317,7 +317,7 @@ TEST_CASE("Kernels without name and duration are drawn") {
     const Timeline timeline = timeline_of(trace);
     CHECK(timeline.rows.at(0).boxes.at(0).name == "(no name)");
     CHECK(timeline_svg({timeline}).find("(no name)") != std::string::npos);
-    CHECK(timeline_terminal(timeline, 80, true).find("(no name)") != std::string::npos);
+    CHECK(timeline_terminal({timeline}, 80, true).find("(no name)") != std::string::npos);
 }
 
 TEST_CASE("Streams of several GPUs are told apart, and threads are named by the numbers that nsys packs") {
