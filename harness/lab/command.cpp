@@ -174,10 +174,12 @@ int run_lab(int argc, char** argv) {
     } catch (const CLI::ParseError& problem) {
         if (problem.get_exit_code() == 0) return app.exit(problem);  // --help
         const auto commands = app.get_subcommands();
-        const bool missing = dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr;
-        say(paragraph(fmt::format("{}. ./lab {}--help lists the options.{}", problem.what(),
+        const std::string what = problem.what();
+        const bool listed =
+            what == "NAME is required" || what == "EXERCISE is required" || what == "CHAPTER is required";
+        say(paragraph(fmt::format("{}. ./lab {}--help lists the options.{}", what,
                                   commands.empty() ? "" : commands[0]->get_name() + " ",
-                                  missing ? " ./lab list names chapters and exercises." : "")));
+                                  listed ? " ./lab list names chapters and exercises." : "")));
         return kBadInput;
     } catch (const Error& problem) {
         say(paragraph(fmt::format("lab: {}", problem.what())));

@@ -42,6 +42,7 @@ void add_exercise(Learner& learner, const std::string& chapter, const nlohmann::
     ++learner.exercises;
     learner.passed += state == "passed";
     learner.diagnosed += state.starts_with("diagnosed");
+    learner.reviewed += state == "reviewed";
     learner.repaired += state == "repaired";
     if (state == "passed" || state == "not started" || last < learner.at_last) return;
     learner.at = chapter + "/" + word(e.at("name"));
@@ -103,7 +104,8 @@ Learner read_report(const std::string& file, const std::string& text) try {
     }
     return learner;
 } catch (const nlohmann::json::exception& problem) {
-    throw Error(fmt::format("it is damaged: {}", problem.what()));
+    const std::string_view what = problem.what();  // begins with "[json.exception.parse_error.101] "
+    throw Error(fmt::format("it is damaged: {}", what.substr(what.find("] ") + 2)));
 }
 
 std::vector<Learner> read_class(const std::string& folder) {
@@ -143,12 +145,13 @@ std::vector<Learner> read_class(const std::string& folder) {
 
 std::string class_csv(const std::vector<Learner>& learners) {
     std::string csv =
-        "learner,passed,exercises,diagnosed,repaired,at,failed,checks,hints,quiz_right,quiz_questions,last_"
-        "activity\n";
+        "learner,passed,exercises,diagnosed,reviewed,repaired,at,failed,checks,hints,quiz_right,"
+        "quiz_questions,last_activity\n";
     for (const Learner& l : learners)
-        csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(l.name), l.passed, l.exercises,
-                           l.diagnosed, l.repaired, csv_cell(l.at), csv_cell(join(l.failed, " ")), l.checks,
-                           l.hints, l.right, l.questions, csv_cell(l.last));
+        csv +=
+            fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(l.name), l.passed, l.exercises,
+                        l.diagnosed, l.reviewed, l.repaired, csv_cell(l.at), csv_cell(join(l.failed, " ")),
+                        l.checks, l.hints, l.right, l.questions, csv_cell(l.last));
     return csv;
 }
 
@@ -159,10 +162,10 @@ std::string class_table(const std::vector<Learner>& learners) {
                 {left, right, right, right, left, left, right, right, right});
     for (const Learner& l : learners) {
         const bool begun = !l.at.empty();
-        table.add({l.name, fmt::format("{} of {}", l.passed, l.exercises), std::to_string(l.diagnosed),
-                   std::to_string(l.repaired), l.at, join(l.failed, " "),
-                   begun ? std::to_string(l.checks) : "", begun ? std::to_string(l.hints) : "",
-                   fmt::format("{} of {}", l.right, l.questions), l.last});
+        table.add(
+            {l.name, fmt::format("{} of {}", l.passed, l.exercises), std::to_string(l.diagnosed + l.reviewed),
+             std::to_string(l.repaired), l.at, join(l.failed, " "), begun ? std::to_string(l.checks) : "",
+             begun ? std::to_string(l.hints) : "", fmt::format("{} of {}", l.right, l.questions), l.last});
     }
     return table.text();
 }

@@ -13,7 +13,8 @@ inline constexpr int kReportVersion = 1;
 struct Learner {
     std::string file, name, made, last;
     unsigned passed = 0, exercises = 0, right = 0, questions = 0;
-    unsigned diagnosed = 0, repaired = 0;  ///< exercises of which only that is done
+    // Exercises of which only that is done; one that is diagnosed and reviewed counts as diagnosed.
+    unsigned diagnosed = 0, reviewed = 0, repaired = 0;
     // The exercise that is begun and not passed, the latest if there are several; "" if there is none.
     std::string at, at_last;
     unsigned checks = 0, hints = 0;

@@ -119,17 +119,17 @@ void add_report(Session& session) {
     one.flag("--json", options->json, "prints it as JSON, to hand in");
     one.option("--name", "NAME", options->name,
                "with --json: the name to report under, instead of git's user.name");
-    Subcommand all(
-        session, "class", "where a class stands, from its learners' reports",
-        "Names that differ only in case and spaces are one learner, and the newest report "
-        "counts. Found are exercises that are diagnosed and not repaired, fixed those that are repaired "
-        "and not diagnosed. A .json file that is no report of ./lab report --json is named on stderr and "
-        "left out.\nExample: ./lab class handed-in --csv > class.csv",
-        [options] {
-            const std::vector<Learner> learners = read_class(options->folder);
-            fmt::print("{}", options->csv ? class_csv(learners) : class_table(learners));
-            return kFine;
-        });
+    Subcommand all(session, "class", "where a class stands, from its learners' reports",
+                   "Names that differ only in case and spaces are one learner, and the newest report "
+                   "counts. Found are exercises that are diagnosed, or reviewed where there is no diagnosis, "
+                   "and not repaired; fixed those that are repaired and not diagnosed. A .json file that is "
+                   "no report of ./lab report --json is named on stderr and left out.\nExample: ./lab class "
+                   "handed-in --csv > class.csv",
+                   [options] {
+                       const std::vector<Learner> learners = read_class(options->folder);
+                       fmt::print("{}", options->csv ? class_csv(learners) : class_table(learners));
+                       return kFine;
+                   });
     all.argument("DIR", options->folder, "the folder that holds the reports, also in folders in it");
     all.flag("--csv", options->csv, "prints the learners as CSV, for a spreadsheet");
 }

@@ -54,11 +54,23 @@ TEST_CASE("a name from a learner can neither steer a terminal nor calculate in a
     const auto csv_of = [](const std::string& name) {
         return class_csv({read_report("x", report_text(name))});
     };
-    CHECK(csv_of("\\u009b31m A\\u202eda\\u061c\\udb40\\udc41").find("\n31m Ada,0,1,0,0,ch05/one,") !=
+    CHECK(csv_of("\\u009b31m A\\u202eda\\u061c\\udb40\\udc41").find("\n31m Ada,0,1,0,0,0,ch05/one,") !=
           std::string::npos);
     for (const char* name : {"=1+1", " =1+1", "@x", "＝1+1"})
         CHECK(csv_of(name).find("\n'") != std::string::npos);
     CHECK(csv_of("a;b").find("\"a;b\"") != std::string::npos);
+}
+
+TEST_CASE("an exercise that is begun counts as diagnosed, reviewed or repaired, or as none of them") {
+    for (const auto& [state, counts] : {std::pair{"diagnosed", ",1,0,0,"},
+                                        {"diagnosed, reviewed", ",1,0,0,"},
+                                        {"reviewed", ",0,1,0,"},
+                                        {"repaired", ",0,0,1,"},
+                                        {"tried", ",0,0,0,"}}) {
+        std::string text = report_text("Ada");
+        text.replace(text.find("tried"), 5, state);
+        CHECK(class_csv({read_report("x", text)}).find(std::string("Ada,0,1") + counts) != std::string::npos);
+    }
 }
 
 TEST_CASE("one file or folder that cannot be read does not hide the others") {

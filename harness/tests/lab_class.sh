@@ -67,7 +67,7 @@ END
     printf '%s' "${made/\"Ada\"/\"=A DA,\\\"\"}" >"$handed_in/newest.json"
     expect 0 class "$handed_in" --csv
     says 'Ada.json is not counted: newest.json is a newer report of =A DA,"'
-    check 'as CSV' grep -Eq "^\"'=A DA,\"\"\",0,[0-9]+,0,0,ch05/vector_add_pipeline,.*,1,0,0,[0-9]+,20" <<<"$out"
+    check 'as CSV' grep -Eq "^\"'=A DA,\"\"\",0,[0-9]+,0,0,0,ch05/vector_add_pipeline,.*,1,0,0,[0-9]+,20" <<<"$out"
     check 'nothing but CSV' test "$(wc -l <<<"$out")" -eq 5
 }
 
