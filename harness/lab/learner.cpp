@@ -224,7 +224,8 @@ Answers read_answer_lines(const std::string& path,
             if (equals == std::string::npos) throw Error("a line is 'question = answer'");
             const std::string answer = trim(line.substr(equals + 1));
             accept(id, answer);
-            if (!answer.empty()) answers[id] = answer;
+            if (!answer.empty() && !answers.emplace(id, answer).second)
+                throw Error(fmt::format("'{}' is answered above already", printable(id)));
         } catch (const Error& problem) {
             faults.push_back(
                 fmt::format("{}:{}: {}", from_input ? "standard input" : path, i + 1, problem.what()));

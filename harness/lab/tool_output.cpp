@@ -72,7 +72,9 @@ void print_reports(const Evidence& evidence, const std::string& program) {
         const auto more = std::count_if(reports.begin(), reports.end(),
                                         [&](const ToolReport& other) { return other.tool == shown; }) -
                           1;
-        if (!all && more > 0) fmt::print("    … and {} more, each of another kind or place\n", more);
+        if (!all && more > 0)
+            fmt::print("    … and reports of {} other kind{} or place{}\n", more, more > 1 ? "s" : "",
+                       more > 1 ? "s" : "");
         fmt::print("{}", end);
     }
     const std::string silent = silent_tools(evidence, reports);

@@ -229,11 +229,12 @@ quiz() {
         says "$answers:2"
     done
     rm -rf work
-    printf '\xef\xbb\xbfslow_launches = %s\nno\nno_such = 4\n' "$slow" >"$answers"
+    printf '\xef\xbb\xbfslow_launches = %s\nno\nno_such = 4\nslow_launches = 4\n' "$slow" >"$answers"
     expect 2 quiz ch05 --answers "$answers"
     prints '1 right, 0 wrong'
     says "$answers:2"
     says "$answers:3: there is no question 'no_such'"
+    says "$answers:4: 'slow_launches' is answered above already"
     rm -rf work
     printf 'stream_rows = 1 stream\n' >"$answers"
     expect 1 look ch05 --answers "$answers"
