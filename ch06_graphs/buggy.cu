@@ -2,8 +2,8 @@
 // A tick of a ring is one kernel. A step is two hundred ticks of each ring, and after every step the host
 // checks on it. The rings need nothing of each other, so each has its own stream.
 //
-// Symptom: a step takes nearly four times as long as all of its kernels together, although the five streams
-// have work all the time.
+// Symptom: a step takes nearly four times as long as all of its kernels together, although they're in
+// five streams.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch06_graphs/buggy.cu -o buggy
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node -f true
