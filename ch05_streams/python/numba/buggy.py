@@ -1,4 +1,4 @@
-# Applies a slow function to an array with Numba, in three ways. The third has streams, and they gain nothing.
+# Applies a slow function to an array with Numba, in three ways. The third has streams, and they gain little.
 #
 # look:   nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o buggy \
 #             python3 ch05_streams/python/numba/buggy.py
