@@ -1,8 +1,8 @@
 // A running sum over blocks, in one kernel: each block waits for the sum of the block before it and adds its
 // own. It never ends. docs/sanitizer.md finds out where it waits, with cuda-gdb and by a dump on demand.
 //
-// Wrong: 0 means "not there yet", but the numbers up to the end of a block can add up to 0. With half of all
-// seeds they don't, and the program ends.
+// Wrong: 0 means "not there yet", but the numbers up to the end of a block can add up to 0. With some 60 %
+// of all seeds they don't, and the program ends.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. docs/hang.cu -o hang
 // look:    ./hang & cuda-gdb -batch -p $! -ex 'info cuda kernels' -ex 'info cuda blocks'

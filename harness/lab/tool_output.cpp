@@ -73,8 +73,8 @@ void print_reports(const Evidence& evidence, const std::string& program) {
                                         [&](const ToolReport& other) { return other.tool == shown; }) -
                           1;
         if (!all && more > 0)
-            fmt::print("    … and reports of {} other kind{} or place{}\n", more, more > 1 ? "s" : "",
-                       more > 1 ? "s" : "");
+            fmt::print("    … and errors of {} other kind{} or place{}, one or more of each\n", more,
+                       more > 1 ? "s" : "", more > 1 ? "s" : "");
         fmt::print("{}", end);
     }
     const std::string silent = silent_tools(evidence, reports);
