@@ -100,8 +100,8 @@ using Answers = std::map<std::string, std::string>;  ///< by the question's id
 /// Was its latest review all right?
 [[nodiscard]] bool is_reviewed(const Progress& progress, const Case& exercise);
 
-/// state_of(); where nothing has been repaired, "diagnosed" if the diagnosis is complete, "diagnosed, reviewed"
-/// if the review was all right as well, or "reviewed" if there is no diagnosis.
+/// state_of(); where nothing has been repaired, "diagnosed" if the diagnosis is complete, "diagnosed,
+/// reviewed" if the review was all right as well, or "reviewed" if there is no diagnosis.
 [[nodiscard]] std::string learner_state(const Progress& progress, const Chapter& chapter,
                                         const Case& exercise);
 
