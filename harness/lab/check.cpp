@@ -181,7 +181,8 @@ int check_unrun(const Exercise& exercise, const Program& program, std::string mi
     Grade grade;
     if (of.needs().code && !cuobjdump()) {
         missing +=
-            ", and no cuobjdump, which would show its machine code (package cuda-cuobjdump, docs/setup.md)";
+            ", and no cuobjdump, which would show its machine code (package cuda-cuobjdump-13-0, or of your "
+            "toolkit's release; docs/setup.md)";
     } else if (of.needs().code) {
         const Evidence code = record_code_alone(exercise.course, program, announce_to_terminal);
         grade = grade_answer(of, code);

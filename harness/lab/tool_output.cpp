@@ -73,7 +73,7 @@ void print_reports(const Evidence& evidence, const std::string& program) {
                                         [&](const ToolReport& other) { return other.tool == shown; }) -
                           1;
         if (!all && more > 0)
-            fmt::print("    … and errors of {} other kind{} or place{}, one or more of each\n", more,
+            fmt::print("    … and {} other kind{} or place{}, each with one report or more\n", more,
                        more > 1 ? "s" : "", more > 1 ? "s" : "");
         fmt::print("{}", end);
     }

@@ -60,6 +60,7 @@ nested.json:it is no report of a learner: it is nested too deeply
 END
     check 'a line each' test "$(wc -l <<<"$err")" -eq 5
     check 'lets no escape code through' lacks "$err" "$escape"
+    check 'says why in a sentence' lacks "$err" 'json.exception'
 
     # The name is the same but for case and spaces, and would be a formula in a spreadsheet.
     sed -i 's/"Ada"/"=ad a,\\""/' "$handed_in/Ada.json"

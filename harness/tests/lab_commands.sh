@@ -229,6 +229,7 @@ compare() {
     says "'warm-up', 'normalise'"
     expect 2 compare "$recorded/buggy.sqlite"
     says 'B is required'
+    check 'a file is no name of the course' lacks "$err" 'names chapters'
     ln -s "$course/$recorded/buggy.sqlite" "$temporary/link.sqlite"
     expect 2 compare "$recorded/buggy.sqlite" "$temporary/link.sqlite"
     says 'are one file'

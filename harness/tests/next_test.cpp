@@ -102,6 +102,7 @@ TEST_CASE("next: an exercise is diagnosed before it is checked, or without a GPU
     CHECK(state() == "diagnosed");
     CHECK(way.next() == (gpu() ? "./lab check ch01/first" : "./lab review ch01/first"));
     way.progress.add(Step::right, review_subject(first));
+    CHECK(state() == "diagnosed, reviewed");
     CHECK(way.next() == (gpu() ? "./lab check ch01/first" : "./lab start ch01/third"));
     way.progress.add(Step::passed, first.id);
     CHECK(state() == "passed");
