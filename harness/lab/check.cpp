@@ -168,9 +168,14 @@ int not_run_here(const Exercise& exercise) {
         !may_be_told(exercise)
             ? fmt::format("./lab diagnose {} asks what is wrong with the starter\n{}", exercise.name, look)
             : fmt::format(
-                  "{}\n./lab review {} asks which recorded answer you'd merge\n{}\n"
-                  "./lab run {} --solution shows the starter beside the solution, as they ran on a GPU",
-                  next_in_course(course.chapters(), exercise.progress), exercise.name, look, exercise.name);
+                  "{}\n{}{}\n./lab run {} --solution shows the starter beside the solution, as they ran on a "
+                  "GPU",
+                  next_in_course(course.chapters(), exercise.progress),
+                  is_reviewed(exercise.progress, exercise.of)
+                      ? ""
+                      : fmt::format("./lab review {} asks which recorded answer you'd merge\n",
+                                    exercise.name),
+                  look, exercise.name);
     fmt::print("\nnext     {}\n", paragraph(next, 9));
     return kNothingCouldRun;
 }

@@ -124,10 +124,10 @@ std::string next_behind(const Progress& progress, const Chapter& chapter, int nu
     for (const Case& e : chapter.exercises) {
         const Case& own = begun_draw(progress, e);
         const bool is_begun = progress.exercise(own.subjects()).line > 0;
-        if (e.number <= number || (!is_begun && e.optional)) continue;
+        if (e.number <= number || (!is_begun && e.optional) || is_done_here(progress, own)) continue;
         // Of draws that are not begun, the learner's name says which: `start` does without a number.
-        if (!is_begun) return fmt::format("./lab start {}/{}", chapter.short_id, e.name);
-        if (!is_done_here(progress, own)) return next_step(progress, chapter, own);
+        return is_begun ? next_step(progress, chapter, own)
+                        : fmt::format("./lab start {}/{}", chapter.short_id, e.name);
     }
     return has_open_question(progress, chapter, chapter.quiz) ? "./lab quiz " + chapter.short_id : "";
 }

@@ -249,14 +249,15 @@ std::string answer_in(const std::string& text) {
     return word;
 }
 
-/// Reads a file of answers to these questions; an Error names the lines that are none.
+/// Reads a file of answers to these questions; an Error names the lines that are none. A reason against any
+/// letter is taken, so that no error tells which one is to be merged.
 Answers read_answers(const std::string& path, const std::vector<Asked>& questions) {
     std::vector<std::string> faults;
     const auto accept = [&](const std::string& id, const std::string& answer) {
-        const auto asked = std::find_if(questions.begin(), questions.end(),
-                                        [&](const Asked& each) { return each.id == id; });
-        if (asked == questions.end()) throw Error(fmt::format("there is no question '{}'", printable(id)));
-        const std::vector<std::string>& possible = asked->possible;
+        const std::vector<std::string>& letters = questions.front().possible;
+        const bool is_reason = std::count(letters.begin(), letters.end(), id) > 0;
+        if (id != "merge" && !is_reason) throw Error(fmt::format("there is no question '{}'", printable(id)));
+        const std::vector<std::string>& possible = is_reason ? questions.back().possible : letters;
         if (!answer.empty() && std::count(possible.begin(), possible.end(), answer_in(answer)) == 0)
             throw Error("an answer is one of " + join(possible, ", "));
     };

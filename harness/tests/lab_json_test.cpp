@@ -351,6 +351,8 @@ TEST_CASE("review: one of four answers is right, the table tells why not the oth
     }
     const std::string wrong = right == "a" ? "b" : "a";
     CHECK(has(review(fmt::format("merge = {}\n{} = 1\n", right, wrong)).out, "not so: row 1 must be "));
+    CHECK(
+        has(review(fmt::format("merge = {}\n{} = 1\n", wrong, right)).out, "not so"));  // no word of `right`
     const Outcome all = review(answers);
     CHECK(all.exit_code == 0);
     const std::string noted = read_file(copy.root() / "work/progress.txt");

@@ -119,6 +119,9 @@ TEST_CASE("next: without a GPU a review that is all right ends an exercise that 
     way.progress.add(Step::right, review_subject(first));
     CHECK(learner_state(way.progress, chapter, first) == "reviewed");
     CHECK(way.next() == (gpu() ? "./lab check ch01/first" : "./lab start ch01/third"));
+    way.progress.add(Step::right, review_subject(chapter.exercises[1]));
+    CHECK(next_exercise(way.progress, chapter, first) ==
+          (gpu() ? "./lab start ch01/third" : "./lab quiz ch01"));
 }
 
 TEST_CASE("next: behind an exercise comes the next step of the one that follows, if that is begun") {
