@@ -1,7 +1,7 @@
 // Draws two matrices of random numbers, sorts each row of the first, and multiplies them: each step is left
 // to a library (cuRAND, CUB, cuBLAS), and each has an NVTX range with a color of its own.
 //
-// Right: cuBLAS may round the factors to what the tensor cores multiply; sums stay in single precision, but less exact.
+// Right: cuBLAS may round the factors to what tensor cores multiply; sums in single precision are less exact.
 // The errors that the program prints say what that costs.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution -lcublas -lcurand
