@@ -289,6 +289,13 @@ CREATE TEMP TABLE cuda_numbers (gpu PRIMARY KEY, device); -- where all processes
 INSERT INTO cuda_numbers
 SELECT gpuId, MIN(cudaId) FROM TARGET_INFO_CUDA_DEVICE GROUP BY gpuId HAVING MIN(cudaId) = MAX(cudaId);
 
+CREATE TEMP VIEW all_gpus AS -- threads: as many as fit on it at once, by the programming guide's compute capabilities
+SELECT id, name, smCount AS sms,
+       smCount * CASE WHEN computeMajor = 7 AND computeMinor = 5 THEN 1024
+                      WHEN computeMajor > 10 OR (computeMajor = 8 AND computeMinor > 0) THEN 1536
+                      ELSE 2048 END AS threads
+FROM TARGET_INFO_GPU;
+
 CREATE TEMP VIEW all_gpu_metrics AS
 SELECT timestamp AS time, COALESCE(c.device, typeId & 0xFF) AS device, metricId AS metric, m.name, m.unit, value
 FROM GPU_SAMPLES t LEFT JOIN metric_names m ON m.type = t.typeId AND m.id = t.metricId

@@ -65,6 +65,18 @@ TEST_CASE("views: narrowed to a range for as long as it is asked, and wide again
     CHECK(real.answer(counts) == "407+12+2");
 }
 
+TEST_CASE("views: as many threads fit on a GPU as its compute capability and its SMs say") {
+    const MadeCapture made([](Made& of) {
+        of.launch(0, {10, 20, 1});
+        of.execute(
+            "DROP TABLE IF EXISTS TARGET_INFO_GPU; CREATE TABLE TARGET_INFO_GPU (id, name, smCount, "
+            "computeMajor, computeMinor); INSERT INTO TARGET_INFO_GPU VALUES (0, 'T4', 40, 7, 5), "
+            "(1, 'A100', 108, 8, 0), (2, 'L4', 58, 8, 9), (3, 'H100', 132, 9, 0), (4, 'B200', 148, 10, 0), "
+            "(5, '5090', 170, 12, 0)");
+    });
+    CHECK(made.answer("SELECT threads / sms FROM all_gpus ORDER BY id") == "1024 2048 1536 2048 2048 1536");
+}
+
 TEST_CASE("views: a column that older schemas lack reads as NULL, one that all have must be there") {
     const MadeCapture older([](Made& made) {
         made.launch(0, {10, 20, 1});
