@@ -22,10 +22,14 @@ gate() { # programs A and B
     printf '\n+ lab gate %s %s\n' "$@"
     "${LAB:-lab}" gate --figure "$figure" --pairs "${PAIRS:-30}" "$@" -- "${arguments[@]}"
 }
+ends_with() { # a verdict, whatever the exit code, of programs A and B
+    local printed
+    printed=$(gate "${@:2}") || true
+    printf '%s\n' "$printed"
+    grep -q "^$1" <<<"$printed"
+}
 arguments=("$@")
-verdict=$(gate build/base/"$target" build/base/"$target") || true
-printf '%s\n' "$verdict"
-if ! grep -q '^✓ no difference seen' <<<"$verdict"; then # "faster" would be as wrong as "slower"
+if ! ends_with '✓ no difference seen' build/base/"$target" build/base/"$target"; then # "faster" is no better
     echo 'A program differs from itself: the machine is busy, or its clocks wander. Nothing is told.' >&2
     exit 2
 fi
@@ -37,9 +41,7 @@ set -o pipefail
 "$PLANTED" "$@" | perl -pe 's{$ENV{FIGURE}}{ my ($all, $ms) = ($&, $1); $all =~ s/\Q$ms\E/$ms * 1.1/e; $all }e'
 END
 chmod +x build/planted
-verdict=$(gate build/base/"$target" build/planted) || true # slower, or the runs scatter too much to tell
-printf '%s\n' "$verdict"
-if ! grep -q '^✗ slower' <<<"$verdict"; then
+if ! ends_with '✗ slower' build/base/"$target" build/planted; then # or the runs scatter too much to tell
     echo 'A planted slowdown of a tenth is not found: this job could not fail.' >&2
     exit 2
 fi

@@ -162,20 +162,18 @@ int not_run_here(const Exercise& exercise) {
     const Course& course = exercise.course;
     const Program& starter = exercise.of.programs[0];
     if (!course.has_evidence_of(starter)) return kNothingCouldRun;  // a draft
-    const std::string look = fmt::format("./lab analyze {} shows what the tools said about the starter",
-                                         course.shown(course.evidence_of(starter)));
-    const std::string next =
-        !may_be_told(exercise)
-            ? fmt::format("./lab diagnose {} asks what is wrong with the starter\n{}", exercise.name, look)
-            : fmt::format(
-                  "{}\n{}{}\n./lab run {} --solution shows the starter beside the solution, as they ran on a "
-                  "GPU",
-                  next_in_course(course.chapters(), exercise.progress),
-                  is_reviewed(exercise.progress, exercise.of)
-                      ? ""
-                      : fmt::format("./lab review {} asks which recorded answer you'd merge\n",
-                                    exercise.name),
-                  look, exercise.name);
+    std::string next = fmt::format("./lab diagnose {} asks what is wrong with the starter\n", exercise.name);
+    if (may_be_told(exercise)) {
+        next = next_in_course(course.chapters(), exercise.progress) + "\n";
+        if (!is_reviewed(exercise.progress, exercise.of))
+            next += fmt::format("./lab review {} asks which recorded answer you'd merge\n", exercise.name);
+    }
+    next += fmt::format("./lab analyze {} shows what the tools said about the starter",
+                        course.shown(course.evidence_of(starter)));
+    if (may_be_told(exercise))
+        next += fmt::format(
+            "\n./lab run {} --solution shows the starter beside the solution, as they ran on a GPU",
+            exercise.name);
     fmt::print("\nnext     {}\n", paragraph(next, 9));
     return kNothingCouldRun;
 }

@@ -161,9 +161,10 @@ bool is_reviewed(const Progress& progress, const Case& exercise) {
 std::string learner_state(const Progress& progress, const Chapter& chapter, const Case& exercise) {
     const Done done = progress.exercise(exercise.subjects());
     if (done.passed || done.repaired) return state_of(done);
-    const bool reviewed = is_reviewed(progress, exercise);
-    if (has_diagnosed(progress, chapter, exercise)) return reviewed ? "diagnosed, reviewed" : "diagnosed";
-    return exercise.diagnosis.empty() && reviewed ? "reviewed" : state_of(done);
+    const bool is_diagnosed = has_diagnosed(progress, chapter, exercise);
+    if (!is_diagnosed && !exercise.diagnosis.empty()) return state_of(done);
+    if (!is_reviewed(progress, exercise)) return is_diagnosed ? "diagnosed" : state_of(done);
+    return is_diagnosed ? "diagnosed, reviewed" : "reviewed";
 }
 
 namespace {

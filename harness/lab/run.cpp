@@ -94,13 +94,13 @@ std::vector<Timeline> timelines_of(const Case& of, const CaseEvidence& evidence)
 }
 
 void print_timelines(const Course& course, const Case& of, const CaseEvidence& evidence) {
-    const std::vector<Timeline> timelines = timelines_of(of, evidence);
-    std::vector<Timeline> unlabelled = timelines;
-    for (Timeline& timeline : unlabelled) timeline.options.label.clear();  // it stands above already
-    fmt::print("\n{}", timeline_terminal(unlabelled, terminal_columns(100), terminal_has_colour()));
+    std::vector<Timeline> timelines = timelines_of(of, evidence);
+    const std::string svg = timeline_svg(timelines);
+    for (Timeline& timeline : timelines) timeline.options.label.clear();  // it stands above already
+    fmt::print("\n{}", timeline_terminal(timelines, terminal_columns(100), terminal_has_colour()));
     const fs::path picture = course.build_folder() / "figures" / (of.id + ".svg");
     try {
-        write_file(picture, timeline_svg(timelines));
+        write_file(picture, svg);
         fmt::print("\npicture  {}\n", course.shown(picture));
     } catch (const Error& problem) {
         fmt::print("\npicture  {}\n", paragraph(fmt::format("none: {}", problem.what()), 9));
