@@ -163,8 +163,7 @@ class Office {
         constexpr size_t kBytes = kLists * sizeof(unsigned);
         CUDA_CHECK(cudaMemcpy(free_places.data(), free_places_.get(), kBytes, cudaMemcpyDeviceToHost));
         for (unsigned list = 0; list < kLists; ++list) letters_[list] += kListed - free_places[list];
-        free_places.assign(kLists, kListed);
-        CUDA_CHECK(cudaMemcpyAsync(free_places_.get(), free_places.data(), kBytes, cudaMemcpyHostToDevice,
+        CUDA_CHECK(cudaMemcpyAsync(free_places_.get(), all_free_.data(), kBytes, cudaMemcpyHostToDevice,
                                    sorting_.get()));
     }
 
@@ -178,10 +177,11 @@ class Office {
     }
 
   private:
+    const std::vector<unsigned> all_free_ = std::vector<unsigned>(kLists, kListed);  // outlives its copies
     std::vector<unsigned> letters_ = std::vector<unsigned>(kLists);
     std::unique_ptr<unsigned[], DeviceFree> first_of_, van_of_, postage_of_,
-        free_places_ = on_gpu(std::vector<unsigned>(kLists, kListed)),
-        postage_ = on_gpu(std::vector<unsigned>(kLists)), lists_ = device_array<unsigned>(kLists * kListed);
+        free_places_ = on_gpu(all_free_), postage_ = on_gpu(std::vector<unsigned>(kLists)),
+        lists_ = device_array<unsigned>(kLists * kListed);
     std::unique_ptr<unsigned*[], DeviceFree> list_of_ = on_gpu(beginnings(lists_.get()));
     Slot slots_[kSlots];
     Stream mail_ = make_stream(cudaStreamNonBlocking), sorting_ = make_stream(cudaStreamNonBlocking);
