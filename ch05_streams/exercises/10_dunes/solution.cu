@@ -7,7 +7,8 @@
 // GPUs.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -rdc=true -I../../.. solution.cu -o solution
-//          -I$NVSHMEM_HOME/include -L$NVSHMEM_HOME/lib -lnvshmem_host -lnvshmem_device
+//          -I$NVSHMEM_HOME/include $NVSHMEM_HOME/lib/libnvshmem_device.a
+//          -Xlinker=$NVSHMEM_HOME/lib/libnvshmem_host.so.3 -Xlinker=-rpath,$NVSHMEM_HOME/lib
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
 #include <nvshmem.h>
 #include <nvshmemx.h>
