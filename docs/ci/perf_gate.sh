@@ -2,15 +2,17 @@
 # perf_gate.sh BASE TARGET FIGURE [ARGUMENT ...]: is TARGET, as it is checked out here, slower than in the commit BASE?
 # FIGURE is a regular expression whose first group is the time that the program prints; arguments are the program's.
 # LAB names the program lab, PAIRS how many runs of each (30). Both are built below build/ by CMake, TARGET at its top.
-# Exits with 0 if it is not slower, 1 if it is, and 2 if this machine could not have told.
+# Exits with 0 if it is not slower, 1 if it is, 2 if this machine could not have told, and 3 if a build or a program failed.
 set -euo pipefail
 base=${1:?usage: perf_gate.sh BASE TARGET FIGURE [ARGUMENT ...]} target=${2:?which target of CMake?}
 figure=${3:?which number do the programs print? For example: ([0-9.]+) ms}
 shift 3
 
 built() { # folder of the sources, of the build
-    cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release >/dev/null
-    cmake --build "$2" --target "$target" >/dev/null
+    local said
+    said=$(cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release 2>&1 && cmake --build "$2" --target "$target" 2>&1) && return
+    printf '%s\n%s is not built: the lines above say why.\n' "$said" "$1" >&2
+    exit 3
 }
 # The base is built here and now, by the same compiler; a number from last week has another driver.
 git worktree add --quiet --force --detach build/base.src "$base"
@@ -24,7 +26,7 @@ gate() { # programs A and B
 }
 ends_with() { # a verdict, whatever the exit code, of programs A and B
     local printed
-    printed=$(gate "${@:2}") || true
+    printed=$(gate "${@:2}") || (($? == 1)) || exit 3 # lab has said which program failed
     printf '%s\n' "$printed"
     grep -q "^$1" <<<"$printed"
 }
@@ -45,4 +47,6 @@ if ! ends_with '✗ slower' build/base/"$target" build/planted; then # or the ru
     echo 'A planted slowdown of a tenth is not found: this job could not fail.' >&2
     exit 2
 fi
-gate build/base/"$target" build/head/"$target"
+code=0
+gate build/base/"$target" build/head/"$target" || code=$?
+exit $((code > 1 ? 3 : code))

@@ -34,6 +34,8 @@ a_job_for_ci() {
     commit steady 'size * (1 + any / 100)'
     commit slower 'size * (1.08 + any / 100)'
     commit erratic 'size * (1 + any * any * any * 9)'
+    commit failing 'exit(3), size'
+    commit broken 'size *'
 
     gate_of steady steady
     exits 0
@@ -45,6 +47,13 @@ a_job_for_ci() {
     exits 0
     gate_of erratic erratic
     exits 2
+    for bad in failing broken; do
+        gate_of steady $bad
+        exits 3
+        gate_of $bad steady
+        exits 3
+    done
+    says 'is not built'
     check 'no work tree of it is left' test "$(git worktree list | wc -l)" -eq 1
     try_job steady
     exits 1
