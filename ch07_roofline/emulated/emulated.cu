@@ -1,8 +1,7 @@
 // What does cuBLAS answer if a product of FP32 matrices shall be emulated by nine products in BF16? Time and
 // error of it, beside FP32 and TF32.
 //
-// build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I. ch07_roofline/emulated/emulated.cu -o emulated
-// -lcublas
+// build:   nvcc -std=c++17 -O3 -arch=native -I. ch07_roofline/emulated/emulated.cu -o emulated -lcublas
 #include <cublas_v2.h>
 
 #include <algorithm>
