@@ -81,12 +81,18 @@ std::vector<FirstStep> steps_of(const ReportFile& report, const Analysis& a, con
 /// What to do first; of a program that the learner is asked about, only that this is told afterwards.
 void print_first_steps(const ReportFile& report, const std::string& file,
                        const std::vector<FirstStep>& steps) {
+    const auto asked = [](const std::string& program) -> std::string {
+        try {
+            return asked_first(Course::find(), program);
+        } catch (const Error&) {  // there is no course here
+            return "";
+        }
+    };
     // Evidence names its program, unless its exercise was renamed since; then it lies in the exercise's
     // folder.
     std::string ask;
-    if (report.evidence)
-        ask = asked_first(Course::find(), value_of(report.evidence->provenance(), "program"));
-    if (ask.empty() && (report.evidence || report.kineto)) ask = asked_first(Course::find(), file);
+    if (report.evidence) ask = asked(value_of(report.evidence->provenance(), "program"));
+    if (ask.empty()) ask = asked(file);
     if (!ask.empty() && !steps.empty()) {
         fmt::print("{}\n\n",
                    paragraph(fmt::format(

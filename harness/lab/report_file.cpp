@@ -25,6 +25,17 @@ std::string meant_by(const std::string& file) {
     return "";
 }
 
+/// Does this file lie where a course here keeps its live runs?
+bool is_live(const std::string& file) {
+    try {
+        const fs::path live = Course::find().build_folder() / "live";
+        const std::string inside = fs::absolute(file).lexically_normal().lexically_relative(live).string();
+        return !inside.empty() && !inside.starts_with("..");
+    } catch (const Error&) {  // there is no course here
+        return false;
+    }
+}
+
 }  // namespace
 
 std::optional<int64_t> gpu_number(const std::string& text) {
@@ -113,11 +124,7 @@ ReportFile open_report(const std::string& file, const Announce& announce, bool n
                         path.string()));
     ReportFile report{std::move(scratch), Evidence::open(path), std::nullopt, ""};
     const Evidence& evidence = *report.evidence;
-    if (!evidence.provenance().empty()) {
-        const fs::path live = Course::find().build_folder() / "live";
-        const std::string inside = fs::absolute(file).lexically_normal().lexically_relative(live).string();
-        report.label = source_label(evidence.provenance(), !inside.empty() && !inside.starts_with(".."));
-    }
+    if (!evidence.provenance().empty()) report.label = source_label(evidence.provenance(), is_live(file));
     if (needs_trace && !evidence.has_trace())
         throw Error(fmt::format(
             "{} holds no trace: {}. ./lab analyze {}, without --range, shows what else it holds.", file,

@@ -217,6 +217,18 @@ analyze() {
     expect 0 analyze "$temporary/own.nsys-rep"
     prints single_thread_sum
     says 'nsys export --type sqlite'
+    if can_mount; then
+        mkdir "$temporary/no_course"
+        cp "$lab" "$recorded/buggy.sqlite" "$temporary/no_course"
+        command='lab analyze, where there is no course'
+        catch with_own_mounts "$BASH" -c 'mount -t tmpfs none "$1" && cd "$2" && ./lab analyze buggy.sqlite' \
+            "$BASH" "$repository" "$temporary/no_course"
+        exits 0
+        prints 'recorded · NVIDIA H200'
+        prints single_thread_sum
+    else
+        skip 'nothing can be mounted here, so the course cannot be hidden'
+    fi
 }
 
 compare() {
