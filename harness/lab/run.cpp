@@ -93,6 +93,13 @@ std::vector<Timeline> timelines_of(const Case& of, const CaseEvidence& evidence)
     return build_timelines(programs);
 }
 
+/// Writes the timelines as a page if one is asked for, and never over evidence. Says whether to name it.
+bool write_page(const Case& of, const CaseEvidence& evidence, const std::string& html) {
+    check_outputs(evidence.files, {html});
+    check_outputs(evidence.reports, {html});
+    return !html.empty() && write_file(html, timeline_html(timelines_of(of, evidence)));
+}
+
 void print_timelines(const Course& course, const Case& of, const CaseEvidence& evidence) {
     std::vector<Timeline> timelines = timelines_of(of, evidence);
     const std::string svg = timeline_svg(timelines);
@@ -222,12 +229,16 @@ void print_as_json(const Course::Chosen& chosen, const Found& found, const std::
     print_json(json);
 }
 
+void print_head(const Case& of, const CaseEvidence& evidence) {
+    fmt::print("{}  {}\n{}\n", bold(of.id), of.title, paragraph(evidence.label));
+    if (!evidence.note.empty()) fmt::print("{}\n", paragraph("(" + evidence.note + ")"));
+}
+
 void print(const Course& course, const Found& found, const std::vector<Found>& singles,
            const RunOptions& options, const std::optional<RooflineEvidence>& roofline,
            const std::string& no_roofline) {
     const Case& of = *found.of;
-    fmt::print("{}  {}\n{}\n", bold(of.id), of.title, paragraph(found.evidence->label));
-    if (!found.evidence->note.empty()) fmt::print("{}\n", paragraph("(" + found.evidence->note + ")"));
+    print_head(of, *found.evidence);
     if (of.kind == CaseKind::python && !found.evidence->live) print_commands(of);
     print_evidence(course, of, *found.evidence);
     fmt::print("\n{}", findings_of(found, options));
@@ -249,13 +260,12 @@ int run_starter(const Course& course, const Course::Chosen& chosen, Source sourc
     Case alone = of;
     alone.programs.resize(1);
     const CaseEvidence evidence = obtain(course, alone, source, announce_to_terminal);
-    fmt::print("{}  {}\n{}\n", bold(of.id), of.title, paragraph(evidence.label));
-    if (!evidence.note.empty()) fmt::print("{}\n", paragraph("(" + evidence.note + ")"));
+    const bool says_page = write_page(alone, evidence, options.html);
+    print_head(of, evidence);
     print_evidence(course, alone, evidence);
     if (!of.needs().counters && !of.needs().reports)
         fmt::print("further  ./lab analyze {}\n", course.shown(evidence.files[0]));
-    if (!options.html.empty() && write_file(options.html, timeline_html(timelines_of(alone, evidence))))
-        fmt::print("page     {}  (a browser opens it)\n", printable(options.html));
+    if (says_page) fmt::print("page     {}  (a browser opens it)\n", printable(options.html));
     fmt::print("{}\n",
                paragraph("This is the starter alone. The solution and all findings are shown beside it once "
                          "your answer has passed, or with --solution."));
@@ -283,10 +293,7 @@ int run_case(const RunOptions& options) {
     Verdict worst = worst_of(found.rows);
     for (const Found& single : singles)
         worst = std::max(worst, single.evidence ? worst_of(single.rows) : Verdict::not_run);
-    check_outputs(found.evidence->files, {options.html});
-    check_outputs(found.evidence->reports, {options.html});
-    const bool says_page = !options.html.empty() &&
-                           write_file(options.html, timeline_html(timelines_of(*found.of, *found.evidence)));
+    const bool says_page = write_page(*found.of, *found.evidence, options.html);
     if (options.json) {
         print_as_json(chosen, found, singles, roofline);
     } else {

@@ -279,6 +279,8 @@ timeline() {
     prints "page     $new/run.html"
     expect 2 run ch05 --recorded --html "$recorded/fixed.sqlite"
     says 'are one file'
+    expect 2 run ch05/1 --recorded --html "$exercise/evidence/h200/starter.sqlite"
+    says 'are one file'
     expect 2 run ch04 --recorded --html "$new/none.html"
     says 'its findings need no trace'
     for name in '--from 5' '--to -5ms' '--from 1e99s' '--from 4ms --to 3ms' '--from 100s'; do
