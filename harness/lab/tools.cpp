@@ -90,9 +90,19 @@ int show(std::vector<std::string> words, const ToolRun& program, const std::vect
     return outcome.exit_code == 0 ? kFine : kFindingFailed;
 }
 
+/// Has a tool write the program's report. An old one must not pass for the new one.
+int record(std::vector<std::string> words, const ToolRun& run) {
+    fs::remove(run.report);
+    const std::string tool = words[0];
+    const int code = show(std::move(words), run, run.arguments);
+    if (!fs::exists(run.report))
+        throw Error(fmt::format("{} left no report: above is what it said", tool), kFindingFailed);
+    return code;
+}
+
 int run_nsys(const ToolRequest& request) {
     const ToolRun run = prepare(request, nsys(), "nsys", ".nsys-rep");
-    const int code = show(nsys_command(*nsys(), run.report, run.program, true), run, run.arguments);
+    const int code = record(nsys_command(*nsys(), run.report, run.program, true), run);
     const std::string report = run.course.shown(run.report);
     fmt::print("report   {}\nnext     ./lab analyze {}\n", report, report);
     return code;
@@ -100,9 +110,9 @@ int run_nsys(const ToolRequest& request) {
 
 int run_ncu(const ToolRequest& request) {
     const ToolRun run = prepare(request, ncu(), "ncu", ".ncu-rep");
-    const int code = show({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
-                           "5", "-f", "-o", run.report.string()},
-                          run, run.arguments);
+    const int code = record({ncu()->string(), "--set", "basic", "--clock-control", "none", "--launch-count",
+                             "5", "-f", "-o", run.report.string()},
+                            run);
     fmt::print("report   {}  (./lab ncu-details shows it, ncu-ui opens it)\n", run.course.shown(run.report));
     return code;
 }

@@ -408,6 +408,11 @@ tools() {
     says 'nsys profile'
     prints 'report   build/reports/ch05-buggy.nsys-rep'
     expect 0 analyze build/reports/ch05-buggy.nsys-rep
+    mode whole nsys idle
+    expect 1 nsys ch05/buggy
+    says '/nsys left no report'
+    prints_no 'report   '
+    mode whole nsys works
     expect 0 sanitize ch05/fixed --tool racecheck
     says 'compute-sanitizer --tool racecheck'
     prints 'RACECHECK SUMMARY: 0 hazards'
