@@ -25,6 +25,10 @@ bool has_bracket(const Token& token, char bracket) {
     return token.kind == Token::group && token.text.starts_with(bracket);
 }
 
+std::string bracketed(const Token& group, const std::string& inside) {
+    return fmt::format("{}{}{}", group.text.front(), inside, group.closing);
+}
+
 /// A type or a value without its namespaces; of the function that a lambda lies in, only its name.
 class Abbreviation {
   public:
@@ -43,9 +47,7 @@ class Abbreviation {
     static std::string of(const Token& group) {
         std::vector<std::string> parts;
         for (const Item& item : group.items) parts.push_back(of(item.tokens));
-        const bool is_closed = group.text.size() > 1;
-        return fmt::format("{}{}{}", group.text.front(), join(parts, ", "),
-                           is_closed ? group.text.substr(group.text.size() - 1) : "");
+        return bracketed(group, join(parts, ", "));
     }
 
   private:
@@ -289,9 +291,7 @@ class Namesakes {
         }
         if (!found) return "";
         if (!with_brackets) return "…" + inside + "…";
-        const bool is_closed = group.text.size() > 1;
-        return fmt::format("{}{}{}", group.text.front(), inside,
-                           is_closed ? group.text.substr(group.text.size() - 1) : "");
+        return bracketed(group, inside);
     }
 
     [[nodiscard]] std::string kept_of(const Item& item, std::size_t name, const Style& style) const {

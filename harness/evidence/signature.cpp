@@ -99,6 +99,7 @@ class Parser {
         const std::size_t last = std::min(end, closing_[at]);
         SignatureToken group{
             SignatureToken::group, false, text_.substr(at, std::min(end, last + 1) - at), {}, -1};
+        group.closing = text_.substr(last, 1);
         if (depth < kDeepest) group.items = items(at + 1, last, depth + 1);
         return group;
     }

@@ -16,6 +16,7 @@ struct SignatureToken {
     std::string_view text;             ///< of a group, with its brackets
     std::vector<SignatureItem> items;  ///< of a group, between its commas
     int place = -1;                    ///< for whoever compares signatures
+    std::string_view closing = {};     ///< of a group, its last bracket; "" if the text ends before it
 };
 
 /// What stands between two commas.

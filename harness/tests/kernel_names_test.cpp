@@ -84,6 +84,8 @@ TEST_CASE("kernel names: what is short already stays so, and only what tells ker
                                  stream_kernel("init_arrays(double, double, double)")}) ==
           Names{"for_each_kernel<add>", "for_each_kernel<mul>", "for_each_kernel<triad>",
                 "for_each_kernel<copy>", "for_each_kernel<init_arrays>"});
+    CHECK(distinct_kernel_names({"void f<aaa", "void f<bbb"}) == Names{"f<aaa", "f<bbb"});
+    CHECK(distinct_kernel_names({"void f<ns::a<b>", "void f<ns::a<c>"}) == Names{"f<a<b>", "f<a<c>"});
     const std::string two = "std::array<char*, 2ul>", three = "std::array<char*, 3ul>";
     CHECK(distinct_kernel_names({elementwise("at::native::FillFunctor<float>", two),
                                  elementwise("at::native::CUDAFunctor_add<float>", three)}) ==
