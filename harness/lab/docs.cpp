@@ -199,19 +199,27 @@ std::string roofline(const Page& page, const std::string& argument, Outputs& out
         picture, roofline_tables(found, true), found.label);
 }
 
+/// The program that the first word names; null if none does.
+const Program* program_named(const Case& of, const std::vector<std::string>& words) {
+    for (const Program& program : of.programs)
+        if (!words.empty() && program.name == words[0]) return &program;
+    return nullptr;
+}
+
 /// "pair fixed range=solve to=2ms file=solve.svg": a program, or both if none is named; a range, with a + for
 /// each blank, or "range=" for the whole run; a part of it, with "first=KERNEL" counted from the
 /// kernel's first launch; "projected" for the ranges on the GPU; "recording=NAME"; and a file.
 std::string figure(const Page& page, const std::string& argument, Outputs& outputs) {
     const auto [of, words] = subject_of(page, argument);
     std::optional<std::size_t> only;
+    if (of.programs.size() == 1) only = 0;
     std::optional<std::string> range = of.range;
     std::string file = "timeline.svg", first, recording;
     std::optional<int64_t> from_ns, to_ns;
     bool projected = false;
     for (const std::string& word : words) {
-        if (word == of.programs[0].name || word == of.programs[1].name)
-            only = word == of.programs[1].name;
+        if (const Program* const program = program_named(of, {word}))
+            only = static_cast<std::size_t>(program - of.programs.data());
         else if (word.starts_with("range="))
             range = word == "range=" ? std::nullopt : std::optional(join(split(word.substr(6), '+'), " "));
         else if (word == "projected")
@@ -260,13 +268,6 @@ std::string figure(const Page& page, const std::string& argument, Outputs& outpu
         fmt::format("![Timeline of {}{}: CUDA calls, NVTX ranges, kernels, copies and idle time]({})\n", what,
                     range && only ? ", range " + *range : "", page.link_to(picture));
     return only == std::size_t{0} ? link : folded(of, "The solution's timeline", link);
-}
-
-/// The program that the first word names; null if none does.
-const Program* program_named(const Case& of, const std::vector<std::string>& words) {
-    for (const Program& program : of.programs)
-        if (!words.empty() && program.name == words[0]) return &program;
-    return nullptr;
 }
 
 /// What a tool said, and where that is from.

@@ -314,6 +314,14 @@ docs() {
         'from 1<!--buggy.streams_used--> to 4.00<!--fixed.streams_used--> streams'
     is_file ch05_streams/planted.svg
     expect 0 docs --check
+    mkdir -p ch05_streams/alone/evidence/h200
+    cp ch05_streams/fixed.cu ch05_streams/alone/alone.cu
+    cp "$recorded/fixed.sqlite" ch05_streams/alone/evidence/h200/alone.sqlite
+    printf '%s\n' 'title = "one program"' '[[finding]]' 'id = "kernels"' 'says = "kernels run"' \
+        'sql = "SELECT COUNT(*) FROM kernels"' 'expect = "> 0"' >ch05_streams/alone/case.toml
+    printf '%s\n' '<!-- figure: single alone range= file=alone.svg -->' '<!-- /figure -->' >"$page"
+    expect 0 docs
+    check 'draws the figure of one program' contains "$(<"$page")" '![Timeline of alone: '
     printf 'one\n\n<!-- status: -->\nno end\n' >"$page"
     expect 2 docs --check
     says "$page:3: the block is not closed"
