@@ -582,7 +582,6 @@ std::vector<std::string> tools_for(const Needs& needs) {
     if (needs.nsys) tools.emplace_back("nsys");
     if (needs.counters || needs.details) tools.emplace_back("ncu");
     if (needs.reports) tools.emplace_back("compute-sanitizer");
-    if (needs.dumps) tools.emplace_back("cuda-gdb");
     return tools;
 }
 

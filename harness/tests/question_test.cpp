@@ -87,6 +87,7 @@ TEST_CASE("question: the tables and views that SQL reads tell which tools it nee
     CHECK(tools_of("SELECT value FROM NCU_METRICS") == "ncu");
     CHECK(tools_of("SELECT COUNT(*) FROM SANITIZER_REPORTS") == "compute-sanitizer");
     CHECK(tools_of("SELECT line FROM SANITIZER_FRAMES") == "compute-sanitizer");
+    CHECK(tools_of("SELECT line FROM CORE_DUMPS").empty());  // neither list nor doctor looks for cuda-gdb
     CHECK(tools_of("SELECT exit_code FROM PROGRAM").empty());
     CHECK(tools_of("SELECT measured FROM roofs").empty());
     CHECK(tools_of("SELECT n.value / MAX(k.duration) FROM NCU_METRICS n, kernels k") == "nsys ncu");
