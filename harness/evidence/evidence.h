@@ -21,8 +21,9 @@ inline constexpr std::array kSanitizerTools{"memcheck", "racecheck", "initcheck"
 /// nsys's.
 inline constexpr const char* kTorchProfiler = "torch.profiler";
 
-/// Where evidence is from: gpu, compute_capability, driver, cuda, nsys, ncu, compute-sanitizer (versions),
-/// date (UTC), command, program, recording, code_arch, fingerprint, silent (see tools/fingerprint.h).
+/// Where evidence is from: gpu, compute_capability, driver, cuda, nsys, ncu, compute-sanitizer, python,
+/// library (versions), date (UTC), command, program, recording, ncu_details, outputs, code_arch, fingerprint,
+/// silent (see tools/fingerprint.h), stale.
 using Provenance = std::map<std::string, std::string>;
 
 /// What it says under this key; "" if it says nothing.

@@ -31,7 +31,7 @@ std::string number(int64_t count) {
     return digits;
 }
 
-/// "once", "in 3 calls"
+/// "once", "3 times"
 std::string times(int64_t count) {
     return count == 1 ? "once" : number(count) + " times";
 }
@@ -441,7 +441,7 @@ class Rules {
         [[nodiscard]] int64_t bytes() const { return up.bytes + down.bytes; }
         [[nodiscard]] int64_t ns() const { return up.ns + down.ns; }
 
-        /// "800 MB at 6.17 GB/s H2D and 8.12 D2H"
+        /// "H2D at 6.17 GB/s and D2H at 8.12 GB/s"
         [[nodiscard]] std::string text() const {
             std::vector<std::string> rates;
             if (up.bytes > 0) rates.push_back(fmt::format("H2D at {} GB/s", up.rate()));

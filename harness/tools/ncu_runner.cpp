@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kLimit{300};
 std::string output_of(const Command& command, const Announce& announce) {
     announce(shell_line(command.words));
     const Outcome outcome = run(command);
-    if (outcome.timed_out) throw Error(fmt::format("it was stopped after {} s", kLimit.count()));
+    if (outcome.timed_out) throw Error(fmt::format("ncu was stopped after {} s", kLimit.count()));
     return outcome.out + outcome.err;
 }
 

@@ -230,7 +230,9 @@ RunRecord::ToolOutput output_of(const std::string& tool, const Program& program,
     const Outcome outcome = on_gpu([&] { return announced(command, announce); });
     const std::string text = trim(outcome.out + outcome.err);
     if (text.empty() || outcome.timed_out)
-        throw Error(fmt::format("{} ({})", tool, describe(outcome, command)), kFindingFailed);
+        throw Error(fmt::format("{} printed {} about {} ({})", tool, text.empty() ? "nothing" : "too little",
+                                program.file.string(), describe(outcome, command)),
+                    kFindingFailed);
     return {name, shell_line(shown), text};
 }
 
