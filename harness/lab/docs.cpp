@@ -12,23 +12,19 @@
 //                                       with "blank" the roofs alone, for a reader who places the points
 //   <!-- report: pair buggy memcheck -->    the first report of a tool of compute-sanitizer, in its words
 //   <!-- output: pair buggy nsys stats -->   all that a tool printed
-//   <!-- ncu: pair buggy section=SpeedOfLight -->   what ncu's page Details shows of a recorded run: a
-//   section;
-//                                       also rule=NAME, or lines=3, the source lines with the most stall
-//                                       samples; of the last launch, or of launch=N
-//   <!-- diff: buggy.cu fixed.cu -->        what changes between two files; with hunk=2 the second place
-//   alone
-//   <!-- status: -->                        how long a chapter takes
-//   <!-- exercises: -->                     the table of the chapter's exercises
-//   <!-- chapters: -->                      the table of chapters
-//   <!-- verification: -->                  what `lab verify --save` found
-//   <!-- questions: quiz ID ID -->          these questions of the quiz, or those of `look`; docs_slides.h
-//   says
+//   <!-- ncu: pair buggy section=SpeedOfLight -->   a section of ncu's page Details, of the last launch that
+//                                       was recorded; or lines=3, the source lines with the most samples
+//   <!-- diff: buggy.cu fixed.cu -->    what changes between two files; with hunk=2 the second place alone
+//   <!-- status: -->                    how long a chapter takes
+//   <!-- exercises: -->                 the table of the chapter's exercises
+//   <!-- chapters: -->                  the table of chapters
+//   <!-- verification: -->              what `lab verify --save` found
+//   <!-- questions: quiz ID ID -->      these questions of the quiz, or those of `look`; docs_slides.h says
 //                                       more of these five, which slides are made of
-//   <!-- answers: look -->                  their answers
-//   <!-- proof: ID ID -->                   these findings of the chapter's pair
-//   <!-- wrong: EXERCISE ANSWER -->         what a wrong answer changes
-//   <!-- why: EXERCISE ANSWER -->           why it is wrong
+//   <!-- answers: look -->              their answers
+//   <!-- proof: ID ID -->               these findings of the chapter's pair
+//   <!-- wrong: EXERCISE ANSWER -->     what a wrong answer changes
+//   <!-- why: EXERCISE ANSWER -->       why it is wrong
 //
 // Each ends with <!-- /measured --> and so on; what stands between is replaced.
 #include <fmt/format.h>
@@ -316,22 +312,14 @@ std::string ncu_page(const Page& page, const std::string& argument, Outputs&) {
             if (word.starts_with(key)) return word.substr(key.size());
         return std::nullopt;
     };
-    const auto number = value_of_word("launch=");
-    const auto launch = std::find_if(launches.rbegin(), launches.rend(), [&](const ProfiledLaunch& each) {
-        return !number || std::to_string(each.launch) == *number;
-    });
+    const auto section = value_of_word("section="), lines = value_of_word("lines=");
     std::string text;
-    if (launch == launches.rend())
-        text = "";
-    else if (const auto section = value_of_word("section="))
-        text = section_text(*launch, *section, false);
-    else if (const auto rule = value_of_word("rule="))
-        text = rule_text(*launch, *rule);
-    else if (const auto lines = value_of_word("lines="))
-        text = hot_lines_text(*launch, std::strtoul(lines->c_str(), nullptr, 10));
+    if (section && !launches.empty())
+        text = section_text(launches.back(), *section, false);
+    else if (lines && !launches.empty())
+        text = hot_lines_text(launches.back(), std::strtoul(lines->c_str(), nullptr, 10));
     if (text.empty())
-        throw Error(
-            fmt::format("'{}' is no section=, rule= or lines= of a launch that was recorded", argument));
+        throw Error(fmt::format("'{}' is no section= or lines= of a launch that was recorded", argument));
     return text_block(trim(text), evidence);
 }
 

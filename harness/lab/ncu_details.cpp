@@ -298,18 +298,6 @@ std::string section_text(const ProfiledLaunch& launch, const std::string& sectio
     return text.empty() ? "" : fmt::format("Section: {}\n{}", printable(name), text);
 }
 
-std::string rule_text(const ProfiledLaunch& launch, const std::string& name) {
-    std::string text;
-    std::vector<std::string> names;
-    for (const Rule& rule : launch.rules) {
-        names.push_back(rule.name);
-        if (rule.name == name) text += text_of(rule, kPageColumns);
-    }
-    if (text.empty())
-        throw Error(fmt::format("there is no rule '{}'; there are: {}", printable(name), join(names, ", ")));
-    return text;
-}
-
 std::string hot_lines_text(const ProfiledLaunch& launch, std::size_t most, int columns) {
     std::vector<SourceRow> lines = launch.lines;
     if (lines.empty()) return "ncu has no source lines of this launch.\n";

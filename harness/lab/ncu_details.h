@@ -14,9 +14,6 @@ constexpr int kPageColumns = 80;  ///< that Markdown pages and pipes show
 [[nodiscard]] std::string section_text(const ProfiledLaunch& launch, const std::string& section,
                                        bool with_body, int columns = kPageColumns);
 
-/// What a rule says, by its name; an Error names those that there are.
-[[nodiscard]] std::string rule_text(const ProfiledLaunch& launch, const std::string& name);
-
 /// The source lines with the most stall samples, `most` of them.
 [[nodiscard]] std::string hot_lines_text(const ProfiledLaunch& launch, std::size_t most,
                                          int columns = kPageColumns);
