@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "draw/palette.h"
 #include "draw/rows.h"
 #include "evidence/communication.h"
 #include "evidence/kernel_names.h"

@@ -1,7 +1,6 @@
 #include "evidence/idle.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <tuple>

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
-#include "core/terminal.h"
 #include "lab/command.h"
 #include "lab/learner.h"
 #include "tools/machine.h"

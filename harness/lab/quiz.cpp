@@ -16,6 +16,7 @@
 #include "lab/command.h"
 #include "lab/learner.h"
 #include "lab/run.h"
+#include "tools/machine.h"
 
 namespace lab {
 

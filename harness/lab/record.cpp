@@ -9,7 +9,6 @@
 #include "core/terminal.h"
 #include "course/case_evidence.h"
 #include "lab/command.h"
-#include "tools/machine.h"
 
 namespace lab {
 

@@ -11,9 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/process.h"
 #include "core/table.h"
-#include "core/terminal.h"
 #include "core/text.h"
 #include "lab/command.h"
 #include "lab/handed_in.h"

@@ -11,7 +11,6 @@
 #include "tools/gpu_lock.h"
 #include "tools/machine.h"
 #include "tools/recorder.h"
-#include "tools/sanitizer_report.h"
 
 namespace lab {
 

@@ -1,7 +1,6 @@
 // What nsys records of the CPU and of the GPU's counters: views, evidence, analysis and pictures.
 #include <doctest/doctest.h>
 
-#include "core/error.h"
 #include "draw/curves.h"
 #include "draw/timeline.h"
 #include "evidence/analysis.h"

@@ -5,8 +5,6 @@
 
 #include <optional>
 
-#include "draw/palette.h"
-
 namespace lab::draw_marks_test {
 
 namespace {

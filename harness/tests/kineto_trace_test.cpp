@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "core/compressed_file.h"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
-#include "core/text.h"
 #include "lab_binary.h"
 #include "tools/evidence_writer.h"
 
