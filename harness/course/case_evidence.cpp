@@ -95,7 +95,7 @@ std::string missing_for_programs(const Case& of) {
     if (const auto missing = missing_in_python(of.programs[0].libraries); !missing.empty())
         return fmt::format("python3 cannot import {} here (python/requirements.txt has {})",
                            join(missing, " and "), missing.size() == 1 ? "its version" : "their versions");
-    const int here = gpu_count();
+    const int here = static_cast<int>(gpu_uuids().size());
     if (here == 0 || here >= of.gpus) return "";
     return fmt::format("it needs {} GPUs, and {} {} here", kWords.at(static_cast<std::size_t>(of.gpus)),
                        kWords.at(static_cast<std::size_t>(here)), here == 1 ? "is" : "are");
@@ -169,7 +169,6 @@ std::optional<Evidence> own_live_run(const Course& course, const Program& progra
 Evidence record_live(const Course& course, const Program& program, const Announce& announce) {
     const fs::path binary = build_program(course, program, announce);
     const fs::path path = live_evidence_path(course, program);
-    fs::create_directories(path.parent_path());
     {
         const Lock lock(path);
         for (const char* extension : kReports)  // an old report must not pass for a new one
@@ -186,7 +185,6 @@ Evidence record_live(const Course& course, const Program& program, const Announc
 Evidence record_code_alone(const Course& course, const Program& program, const Announce& announce) {
     const fs::path binary = build_program(course, program, announce);
     const fs::path path = live_evidence_path(course, program).replace_extension(".code.sqlite");
-    fs::create_directories(path.parent_path());
     const Lock lock(path);
     write_evidence(record_code(course, program, binary, announce), path);
     return Evidence::open(path);

@@ -13,11 +13,6 @@ namespace lab {
 
 namespace {
 
-const Case* named(const std::vector<Case>& cases, const std::string& name) {
-    const auto at = std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == name; });
-    return at == cases.end() ? nullptr : &*at;
-}
-
 /// "frames" and "2" of "frames:2".
 std::pair<std::string, std::string> name_and_draw(const std::string& text) {
     const std::size_t colon = text.find(':');
@@ -69,7 +64,9 @@ const Case* Chapter::exercise(const std::string& name_or_number) const {
 }
 
 const Case* Chapter::single(const std::string& name) const {
-    return named(singles, name);
+    for (const Case& one : singles)
+        if (one.name == name) return &one;
+    return nullptr;
 }
 
 std::vector<const Case*> Chapter::cases() const {

@@ -329,10 +329,6 @@ class Rows {
     std::optional<Paint> pale_;
 };
 
-std::string duration_of(const Timeline& timeline) {
-    return format_ns(timeline.span_ns());
-}
-
 class Figure {
   public:
     explicit Figure(const std::vector<Timeline>& timelines) : timelines_(timelines) {
@@ -347,7 +343,7 @@ class Figure {
         std::vector<std::string> parts;
         for (const Timeline& timeline : timelines_) {
             y = draw_timeline(timeline, y) + kBetween;
-            parts.push_back(timeline.options.title + " " + duration_of(timeline));
+            parts.push_back(timeline.options.title + " " + format_ns(timeline.span_ns()));
         }
         y = draw_legend(draw_axis(y - kBetween));
         return page_.figure(y, "Timeline: " + join(parts, "; "));
@@ -390,7 +386,7 @@ class Figure {
         page_.text(label_px, top + 13, kNoteFont, kNote,
                    fit_px(options.label, kNoteFont, kPageRight - label_px));
         page_.text(end, top + kHeader - 8, kDurationFont, fmt::format("{} text-anchor=\"end\"", kBold),
-                   duration_of(timeline));
+                   format_ns(timeline.span_ns()));
     }
 
     double draw_axis(double top) {

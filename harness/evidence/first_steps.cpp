@@ -39,7 +39,6 @@ std::string times(int64_t count) {
 /// "1 call", "3 copies"
 std::string counted(int64_t count, std::string one) {
     if (count != 1 && one.ends_with("py")) one.replace(one.size() - 1, 1, "ie");
-    if (count != 1 && one.ends_with("ch")) one += 'e';
     return fmt::format("{} {}{}", number(count), one, count == 1 ? "" : "s");
 }
 

@@ -118,7 +118,7 @@ class CollectiveMatcher {
     /// How long each waited, and by how much starts differ; or why that would not be true.
     void finish() {
         const int64_t matched = std::ssize(skews_);
-        if (matched + skew_.apart > 0 && skew_.apart > matched) {
+        if (skew_.apart > matched) {
             all_.not_aligned = fmt::format(
                 "of {} collectives, by their order, only {} ran at one time on all ranks; are these "
                 "recordings of one "
@@ -140,11 +140,8 @@ class CollectiveMatcher {
 
   private:
     void match(const std::string& key, const std::vector<RunsOfRank>& of_all) {
-        const std::set<const ProcessUse*> ranks = [&] {
-            std::set<const ProcessUse*> set;
-            for (const RunsOfRank& r : of_all) set.insert(r.process);
-            return set;
-        }();
+        std::set<const ProcessUse*> ranks;
+        for (const RunsOfRank& r : of_all) ranks.insert(r.process);
         if (ranks.size() < 2) return;
         const std::string name = key.substr(0, key.find(kBeforeGroup));
         const std::size_t count = of_all[0].runs->size();

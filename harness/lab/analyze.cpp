@@ -413,7 +413,7 @@ int analyze(const std::string& file, const std::string& range_name, const std::s
             bool json, bool with_sizes, bool critical_path) {
     const auto device = gpu_number(device_number);
     const auto range = range_name.empty() ? std::nullopt : std::optional(range_name);
-    const ReportFile report = open_report(file, announce_to_terminal, range || critical_path);
+    const ReportFile report = open_report(file, range || critical_path);
     if (json) {
         print_json(as_json(report, file, range, device, critical_path));
         return kFine;

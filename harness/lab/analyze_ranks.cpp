@@ -34,7 +34,7 @@ Processes read_all(const std::vector<std::string>& files, const std::optional<st
     check_each_once(files);
     std::vector<ProcessUse> processes(files.size());
     for_each_in_parallel(files.size(), at_once, [&](std::size_t i) {
-        processes[i] = process_of(files[i], open_report(files[i], announce_to_terminal, true), range, device);
+        processes[i] = process_of(files[i], open_report(files[i], true), range, device);
     });
     return side_by_side(std::move(processes));
 }

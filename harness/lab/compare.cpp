@@ -68,7 +68,7 @@ Provenance circumstances_of(const ReportFile& report, const std::string& gpu) {
 
 ComparedReport read_report(std::size_t side, const std::string& file, const std::optional<std::string>& range,
                            const std::optional<int64_t>& device) {
-    const ReportFile report = open_report(file, announce_to_terminal, true);
+    const ReportFile report = open_report(file, true);
     const Trace& trace = report.trace();
     if (range && !has_range(trace, *range))
         throw Error(fmt::format("{}, {}: {}", side_name(side), file, no_such_range(trace, *range)));

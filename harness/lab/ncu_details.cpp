@@ -182,7 +182,7 @@ Pages pages_in(const DetailsOptions& options) {
         if (options.source() || options.json) add_source(options.file, pages.launches, announce_to_terminal);
         return pages;
     }
-    const ReportFile report = open_report(options.file, announce_to_terminal, false);
+    const ReportFile report = open_report(options.file, false);
     if (!report.evidence)
         throw Error(fmt::format(
             "{} is a trace of torch.profiler, which holds no sections of ncu: ./lab analyze shows "

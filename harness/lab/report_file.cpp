@@ -8,7 +8,9 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "evidence/kineto_trace.h"
+#include "lab/command.h"
 #include "tools/machine.h"
+#include "tools/recorder.h"
 
 namespace lab {
 
@@ -95,7 +97,7 @@ std::string not_recorded_line(const Trace& trace) {
     return paragraph(fmt::format("not recorded: {} (docs/nsys.md: how to)", join(missing, ", "))) + "\n";
 }
 
-ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace) {
+ReportFile open_report(const std::string& file, bool needs_trace) {
     fs::path path = file;
     auto scratch = std::make_unique<TemporaryFolder>();
     std::error_code unseen;
@@ -115,10 +117,10 @@ ReportFile open_report(const std::string& file, const Announce& announce, bool n
                                     "beside it, exported already: ./lab analyze {}",
                                     file, shell_line({exported.string()})),
                         kNothingCouldRun);
-        path = export_report(path, scratch->path() / "report.sqlite", announce);
+        path = export_report(path, scratch->path() / "report.sqlite", announce_to_terminal);
     }
     if (fs::file_size(path.string() + "-wal", unseen) > 0 && !unseen)
-        announce(
+        announce_to_terminal(
             fmt::format("# {}-wal holds changes that no checkpoint has written into the file: they are "
                         "left out",
                         path.string()));
@@ -133,7 +135,7 @@ ReportFile open_report(const std::string& file, const Announce& announce, bool n
             shell_line({file})));
     const int64_t kernels = evidence.has_trace() ? evidence.trace().kernels_of_unknown_launch : 0;
     if (kernels > 0)
-        announce(
+        announce_to_terminal(
             fmt::format("# {} kernels name no call, since they are from bodies of conditional nodes or from "
                         "graphs launched on the GPU, and several launches may be theirs: no NVTX range "
                         "counts them",

@@ -10,7 +10,6 @@
 #include "core/files.h"
 #include "course/course.h"
 #include "evidence/evidence.h"
-#include "tools/recorder.h"
 
 namespace lab {
 
@@ -39,7 +38,7 @@ struct ReportFile {
 /// Opens a report; an Error says why it cannot be used, as where it holds no trace and `needs_trace`. What
 /// torch.profiler wrote is known by what it begins with, whatever its name. An .nsys-rep is exported to a
 /// temporary folder: nsys would silently take an old .sqlite beside it.
-[[nodiscard]] ReportFile open_report(const std::string& file, const Announce& announce, bool needs_trace);
+[[nodiscard]] ReportFile open_report(const std::string& file, bool needs_trace);
 
 /// No picture takes the place of a report, or of another picture: an Error names the two. "" stands for none.
 void check_outputs(const std::vector<fs::path>& reports, const std::vector<fs::path>& pictures);

@@ -117,7 +117,6 @@ std::string draw_roofline(const Course& course, const RooflineEvidence& roofline
     if (outcome.exit_code == kNothingCouldRun) return printable(trim(outcome.err));
     if (outcome.exit_code != 0)
         throw Error("harness/draw/roofline.py failed: " + printable(trim(outcome.err)), kFindingFailed);
-    fs::create_directories(svg.parent_path());
     replace_file(drawn, svg);
     return "";
 }

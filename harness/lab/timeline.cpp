@@ -97,7 +97,7 @@ int timeline(const TimelineRequest& request) {
     reports.reserve(files.size());  // traces stay where they are
     Programs programs;
     for (const std::string& file : files) {
-        const ReportFile& report = reports.emplace_back(open_report(file, announce_to_terminal, true));
+        const ReportFile& report = reports.emplace_back(open_report(file, true));
         programs.push_back(
             {&report.trace(), {title_of(file, from_ns, to_ns), report.label, range, true, from_ns, to_ns}});
     }

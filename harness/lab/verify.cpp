@@ -40,13 +40,14 @@ void print_claim(const Claim& claim) {
     std::fflush(stdout);
 }
 
-Claim judge_sanitizer(const Course& course, const SanitizerRun& wanted, const Announce& announce) {
+Claim judge_sanitizer(const Course& course, const SanitizerRun& wanted) {
     Claim claim = wanted.claim;
     claim.why = "compute-sanitizer is not here";
     if (!compute_sanitizer()) return claim;
     try {
-        const SanitizerOutput output = run_sanitizer(
-            wanted.tool, wanted.program, build_program(course, wanted.program, announce), announce);
+        const fs::path binary = build_program(course, wanted.program, announce_to_terminal);
+        const SanitizerOutput output =
+            run_sanitizer(wanted.tool, wanted.program, binary, announce_to_terminal);
         const bool clean = output.errors == 0 && output.reports.empty();
         // A faulty program may give a wrong answer, which is exit code 1; none may break off.
         const bool broke_off = output.exit_code > (wanted.may_fail ? 1 : 0);
@@ -76,7 +77,7 @@ void verify_clean(const Course& course, const Chapter& chapter, const Verificati
     for_each_in_parallel(runs.size(), std::min(std::thread::hardware_concurrency() / 2, kMostAtOnce),
                          [&](std::size_t i) {
                              if (claims[i].verdict != Verdict::pass)
-                                 claims[i] = judge_sanitizer(course, runs[i], announce_to_terminal);
+                                 claims[i] = judge_sanitizer(course, runs[i]);
                          });
     for (Claim& claim : claims) add(std::move(claim));
 }

@@ -51,10 +51,6 @@ const std::optional<GpuInfo>& gpu() {
     return found;
 }
 
-int gpu_count() {
-    return static_cast<int>(gpu_uuids().size());
-}
-
 std::vector<std::string> gpu_uuids() {
     std::vector<std::string> uuids;
     if (!gpu()) return uuids;

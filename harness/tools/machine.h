@@ -19,9 +19,6 @@ struct GpuInfo {
 /// The first GPU that the driver reports, or nothing.
 [[nodiscard]] const std::optional<GpuInfo>& gpu();
 
-/// How many it reports.
-[[nodiscard]] int gpu_count();
-
 /// The UUIDs of all that it reports, in its order: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6".
 [[nodiscard]] std::vector<std::string> gpu_uuids();
 

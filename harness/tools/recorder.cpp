@@ -33,9 +33,10 @@ auto on_gpu(const Step& step) {
     return step();
 }
 
-std::string last_lines(const std::string& text, std::size_t count) {
+std::string last_lines(const std::string& text) {
+    constexpr std::ptrdiff_t kMost = 12;
     std::vector<std::string> lines = split(trim(text), '\n');
-    if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(count));
+    if (std::ssize(lines) > kMost) lines.erase(lines.begin(), lines.end() - kMost);
     for (std::string& line : lines) line = "  " + printable(line);
     return join(lines, "\n");
 }
@@ -138,7 +139,7 @@ void run_nsys(const Program& program, const fs::path& binary, const fs::path& re
     if (!is_there || outcome.timed_out || outcome.signal)
         throw Error(fmt::format("nsys could not look at {} ({}). It said:\n{}", program.file.string(),
                                 describe(outcome, {.words = {nsys()->string()}, .limit = kToolLimit}),
-                                last_lines(outcome.out + outcome.err, 12)),
+                                last_lines(outcome.out + outcome.err)),
                     kFindingFailed);
     tool_step("nsys", program, [&] {
         const fs::path to = fs::path(report).replace_extension(".export.sqlite");
@@ -164,7 +165,7 @@ void run_torch_profiler(const Program& program, const fs::path& binary, const fs
     const Outcome outcome = on_gpu([&] { return announced(command, announce); });
     if (!fs::exists(trace))
         throw Error(fmt::format("{} wrote no trace ({}). It said:\n{}", program.file.string(),
-                                describe(outcome, command), last_lines(outcome.out + outcome.err, 12)),
+                                describe(outcome, command), last_lines(outcome.out + outcome.err)),
                     kFindingFailed);
     tool_step(kTorchProfiler, program, [&] { (void)read_kineto_trace(trace); });
     record.kineto = trace;
@@ -244,7 +245,7 @@ void run_cuobjdump(const Program& program, const fs::path& binary, const Announc
         const Outcome outcome = announced(command, announce);
         if (outcome.exit_code != 0)
             throw Error(fmt::format("{}. It said:\n{}", describe(outcome, command),
-                                    last_lines(outcome.out + outcome.err, 12)));
+                                    last_lines(outcome.out + outcome.err)));
         record.code = parse_machine_code(outcome.out);
     });
 }
@@ -397,7 +398,7 @@ fs::path export_report(const fs::path& report, const fs::path& to, const Announc
     const Outcome outcome = announced(command, announce);
     if (outcome.exit_code != 0 || !fs::exists(to))
         throw Error(fmt::format("nsys could not export {} ({}). It said:\n{}", report.string(),
-                                describe(outcome, command), last_lines(outcome.out + outcome.err, 12)));
+                                describe(outcome, command), last_lines(outcome.out + outcome.err)));
     return to;
 }
 
