@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -45,6 +46,10 @@ class Statement {
     }
     Statement& bind(int parameter, std::string_view value);
     Statement& bind_null(int parameter) { return checked(sqlite3_bind_null(handle_.get(), parameter)); }
+    template <class T>
+    Statement& bind(int parameter, const std::optional<T>& value) {
+        return value ? bind(parameter, *value) : bind_null(parameter);
+    }
 
     /// Goes back to before the first row. Bound values stay.
     void reset() { sqlite3_reset(handle_.get()); }

@@ -128,22 +128,13 @@ int64_t count_of(const Database& database, const char* table) {
     return row.next() ? row.integer(0) : 0;
 }
 
-/// Binds a value that may be NULL.
-template <class T>
-void bind(Statement& row, int number, const T& value) {
-    row.bind(number, value);
-}
-void bind(Statement& row, int number, const std::optional<double>& value) {
-    if (value) row.bind(number, *value);
-}
-
 /// Adds a row of these values to one of our own tables.
 template <class... Values>
 void insert(const Database& database, const char* table, const Values&... values) {
     const std::vector<std::string> places(sizeof...(values), "?");
     Statement row = database.prepare(fmt::format("INSERT INTO {} VALUES ({})", table, join(places, ", ")));
     int number = 0;
-    (bind(row, ++number, values), ...);
+    (row.bind(++number, values), ...);
     row.next();
 }
 

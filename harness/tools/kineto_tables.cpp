@@ -132,15 +132,6 @@ class Tables {
         return known->second;
     }
 
-    static void bind(Statement& row, int number, const std::optional<int64_t>& value) {
-        if (value)
-            row.bind(number, *value);
-        else
-            row.bind_null(number);
-    }
-    static void bind(Statement& row, int number, int64_t value) { row.bind(number, value); }
-    static void bind(Statement& row, int number, std::string_view value) { row.bind(number, value); }
-
     template <class... Values>
     void insert(const char* table, const Values&... values) {
         auto known = statements_.find(table);
@@ -153,7 +144,7 @@ class Tables {
         }
         known->second.reset();
         int number = 0;
-        (bind(known->second, ++number, values), ...);
+        (known->second.bind(++number, values), ...);
         known->second.next();
     }
 
