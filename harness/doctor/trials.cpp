@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "doctor/examination.h"
 #include "evidence/evidence.h"
+#include "evidence/launches.h"
 #include "tools/libraries.h"
 #include "tools/machine.h"
 #include "tools/ncu_csv.h"
@@ -57,9 +58,7 @@ void try_nvcc(Examination& x, Check& check, bool has_gpu, Binary& binary) {
             x.announce(check.tried = line);
         });
     } catch (const Error& problem) {
-        Outcome failed;
-        failed.err = problem.what();
-        return x.fail_by_words(check, failed);
+        return x.fail_by_words(check, Outcome{.out = "", .err = problem.what()});
     }
     if (!has_gpu) return check.succeed(how + "; it was not run, as there is no GPU");
     const Outcome outcome = x.run_on_gpu(check, {built.string()});
@@ -76,8 +75,7 @@ void examine_trace(const Examination& x, Check& check, const fs::path& exported)
                                        [&](const Kernel& k) { return trace.name_of(k.name) == kKernel; });
     if (kernels != 1)
         return x.fail(check, "nsys_blind", {{"said", fmt::format("{} runs of {}", kernels, kKernel)}});
-    if (std::none_of(trace.ranges.begin(), trace.ranges.end(),
-                     [](const Range& r) { return r.name == kRange; }))
+    if (!has_range(trace, kRange))
         return x.fail(check, "nsys_blind", {{"said", fmt::format("the NVTX range '{}' is missing", kRange)}});
     check.succeed(fmt::format("recorded the probe, exported it, and read kernel {} and NVTX range '{}' back",
                               kKernel, kRange));
@@ -202,9 +200,7 @@ void try_library(const Examination& x, Check& check, const Library& library, con
         if (const std::string said = trim(outcome.out); !said.empty() && std::isdigit(said[0]))
             check.version = said;
     } catch (const Error& problem) {
-        Outcome failed;
-        failed.err = problem.what();
-        return x.fail_by_words(check, failed);
+        return x.fail_by_words(check, Outcome{.out = "", .err = problem.what()});
     }
     if (earlier(check.version, oldest))
         return x.fail(check, "too_old", {{"version", check.version}, {"minimum", oldest}});
@@ -214,14 +210,26 @@ void try_library(const Examination& x, Check& check, const Library& library, con
 void try_libraries(const Examination& x, std::vector<Check>& checks,
                    const std::function<void(const Check&)>& tell) {
     constexpr std::array kTexts{
-        "#include <nccl.h>\n\n#include <cstdio>\n\nint main() {\n    int n = 0;\n    if (ncclGetVersion(&n) "
-        "!= "
-        "ncclSuccess) return 1;\n    std::printf(\"%d.%d.%d\\n\", n / 10000, n / 100 % 100, n % 100);\n}\n",
-        "#include <nvshmem_host.h>\n\n#include <cstdio>\n\nint main() {\n    int major = 0, minor = 0, patch "
-        "= 0;\n"
-        "    nvshmemx_vendor_get_version_info(&major, &minor, &patch);\n    std::printf(\"%d.%d.%d\\n\", "
-        "major, "
-        "minor, patch);\n}\n"};
+        R"(#include <nccl.h>
+
+#include <cstdio>
+
+int main() {
+    int n = 0;
+    if (ncclGetVersion(&n) != ncclSuccess) return 1;
+    std::printf("%d.%d.%d\n", n / 10000, n / 100 % 100, n % 100);
+}
+)",
+        R"(#include <nvshmem_host.h>
+
+#include <cstdio>
+
+int main() {
+    int major = 0, minor = 0, patch = 0;
+    nvshmemx_vendor_get_version_info(&major, &minor, &patch);
+    std::printf("%d.%d.%d\n", major, minor, patch);
+}
+)"};
     constexpr std::array kOldest{"2.20", "3.0"};  // of CUDA 12.4; that processes meet by a unique ID
     for (std::size_t i = 0; i < kTexts.size(); ++i) {
         const Library& library = libraries()[i];

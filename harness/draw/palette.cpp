@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -15,7 +15,7 @@ struct PaintLook {
     Look look;
 };
 
-// In the order of the legend.
+// In the order of the legend, which is that of Paint.
 constexpr PaintLook kLooks[] = {
     {Paint::kernel_1, {"#0072B2", "#fff", 25, 1, "█", ""}},
     {Paint::kernel_2, {"#56B4E9", "#000", 75, 1, "█", ""}},
@@ -39,12 +39,17 @@ constexpr PaintLook kLooks[] = {
     {Paint::idle, {"url(#idle)", "#1f2328", 244, 1, "·", "GPU idle"}},
 };
 
+constexpr bool are_in_order() {
+    for (std::size_t i = 0; i < std::size(kLooks); ++i)
+        if (kLooks[i].paint != static_cast<Paint>(i)) return false;
+    return kLooks[std::size(kLooks) - 1].paint == Paint::idle;
+}
+static_assert(are_in_order());
+
 }  // namespace
 
 const Look& look_of(Paint paint) {
-    return std::find_if(std::begin(kLooks), std::end(kLooks),
-                        [&](const PaintLook& l) { return l.paint == paint; })
-        ->look;
+    return kLooks[static_cast<std::size_t>(paint)].look;
 }
 
 Paint paint_of(const Copy& copy) {

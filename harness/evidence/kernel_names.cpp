@@ -14,15 +14,10 @@ namespace lab {
 
 namespace {
 
-constexpr std::size_t kWide = 48;       ///< columns that a table has for a name
-constexpr std::size_t kLongest = 1000;  ///< bytes; a name is shown many times
+constexpr std::size_t kWide = 48;  ///< columns that a table has for a name
 
 using Token = SignatureToken;
 using Item = SignatureItem;
-
-bool has_bracket(const Token& token, char bracket) {
-    return token.kind == Token::group && token.text.starts_with(bracket);
-}
 
 std::string bracketed(const Token& group, const std::string& inside) {
     return fmt::format("{}{}{}", group.text.front(), inside, group.closing);
@@ -63,9 +58,9 @@ class Abbreviation {
             if (!part_.empty()) flush();
             if (path_.empty()) spaced_ = token.spaced;
             part_ = token.text;
-        } else if (has_bracket(token, '(') && qualifies) {
+        } else if (token.is_group('(') && qualifies) {
             is_scope_ = !part_.empty();  // else it is (anonymous namespace)::
-        } else if (has_bracket(token, '{') || has_bracket(token, '[')) {
+        } else if (token.is_group('{') || token.is_group('[')) {
             part_ += token.text;
             is_scope_ = true;
         } else {
@@ -152,8 +147,7 @@ class Namesakes {
     }
     static std::string text_of(const Item& item) { return Abbreviation::of(item.tokens); }
     static std::string text_of(const Token& token) {
-        return has_bracket(token, '<') || has_bracket(token, '(') ? Abbreviation::of(token)
-                                                                  : std::string(token.text);
+        return token.is_group('<') || token.is_group('(') ? Abbreviation::of(token) : std::string(token.text);
     }
 
     void compare(Token Signature::*part) {
@@ -168,7 +162,7 @@ class Namesakes {
         const bool are_alike = std::all_of(parts.begin(), parts.end(), [&](const Token* t) {
             return t->kind == Token::group && !t->text.empty() && t->text.front() == first.text.front();
         });
-        const bool is_lambda = has_bracket(first, '{') || has_bracket(first, '[');
+        const bool is_lambda = first.is_group('{') || first.is_group('[');
         if (!are_alike || is_lambda) return add_place(parts);
         std::size_t most = 0;
         for (const Token* token : parts) most = std::max(most, token->items.size());
@@ -307,7 +301,7 @@ class Namesakes {
                                : is_kept(token.place) ? text_at(token.place, name, style)
                                                       : "";
             if (kept.empty()) continue;
-            if (i == 1 && has_bracket(item.tokens[0], '(') && !token.spaced)
+            if (i == 1 && item.tokens[0].is_group('(') && !token.spaced)
                 kept.insert(0, Abbreviation::of(item.tokens[0]));  // (bool)1
             if (follows && style.with_outer && !follows_kept) kept.insert(0, item.tokens[i - 1].text);
             if (!all.empty() && !follows_kept)
@@ -369,8 +363,8 @@ std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& f
     for (std::size_t i = 0; i < full.size(); ++i) {
         const auto same = place_of_full.find(shown[i]);
         if (count[shown[i]] > 1 || (same != place_of_full.end() && same->second != i)) shown[i] = full[i];
-        if (shown[i].size() > kLongest) {
-            const std::string cut = shorten(shown[i].substr(0, kLongest), kLongest / 2);
+        if (shown[i].size() > kLongestName) {
+            const std::string cut = shorten(shown[i].substr(0, kLongestName), kLongestName / 2);
             shown[i] = cut;
             for (int number = 2; taken.contains(shown[i]) || count.contains(shown[i]); ++number)
                 shown[i] = fmt::format("{} #{}", cut, number);

@@ -108,17 +108,13 @@ class Parser {
     std::vector<std::size_t> closing_;
 };
 
-bool is_group(const SignatureToken& token, char bracket) {
-    return token.kind == SignatureToken::group && token.text.front() == bracket;
-}
-
 /// The place of the parameters: the last round brackets behind a name, unless a name follows.
 std::optional<std::size_t> place_of_parameters(const std::vector<SignatureToken>& tokens) {
     for (std::size_t i = tokens.size(); i-- > 1;) {
         const SignatureToken& before = tokens[i - 1];
         if (tokens[i].text == "::") return std::nullopt;
-        if (is_group(tokens[i], '(') && !tokens[i].spaced &&
-            (before.kind == SignatureToken::word || is_group(before, '<') || is_group(before, '[')))
+        if (tokens[i].is_group('(') && !tokens[i].spaced &&
+            (before.kind == SignatureToken::word || before.is_group('<') || before.is_group('[')))
             return i;
     }
     return std::nullopt;
@@ -136,11 +132,11 @@ Signature parse_signature(std::string_view text) {
     const std::optional<std::size_t> parameters = place_of_parameters(tokens);
     if (parameters) end = *parameters;
     const auto skip_tags = [&] {
-        while (end > 0 && is_group(tokens[end - 1], '[')) --end;  // [abi:cxx11]
+        while (end > 0 && tokens[end - 1].is_group('[')) --end;  // [abi:cxx11]
     };
     skip_tags();
     const std::size_t arguments = end - 1;
-    const bool is_template = end > 1 && is_group(tokens[arguments], '<');
+    const bool is_template = end > 1 && tokens[arguments].is_group('<');
     if (is_template) --end;
     skip_tags();
     const std::size_t name = end - 1;

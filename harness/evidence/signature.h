@@ -17,6 +17,9 @@ struct SignatureToken {
     std::vector<SignatureItem> items;  ///< of a group, between its commas
     int place = -1;                    ///< for whoever compares signatures
     std::string_view closing = {};     ///< of a group, its last bracket; "" if the text ends before it
+
+    /// Is it a group in brackets of this kind, by the opening one?
+    [[nodiscard]] bool is_group(char bracket) const { return kind == group && text.starts_with(bracket); }
 };
 
 /// What stands between two commas.
