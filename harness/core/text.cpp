@@ -88,6 +88,17 @@ std::string percent(double share) {
     return format_number(100 * share, 3) + " %";
 }
 
+std::string percent_of(int64_t part, int64_t whole) {
+    return whole == 0 ? "n/a" : percent(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string with_commas(std::string number) {
+    const std::size_t first = number.find_first_of("0123456789");
+    for (std::size_t at = std::min(number.find('.'), number.size()); at > first + 3; at -= 3)
+        number.insert(at - 3, ",");
+    return number;
+}
+
 std::u32string decode_utf8(std::string_view text) {
     std::u32string characters;
     characters.reserve(text.size());

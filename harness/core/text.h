@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,6 +25,12 @@ namespace lab {
 
 /// A share from 0 to 1 as "72.3 %".
 [[nodiscard]] std::string percent(double share);
+
+/// A part as a share of the whole: "72.3 %"; "n/a" if the whole is 0.
+[[nodiscard]] std::string percent_of(int64_t part, int64_t whole);
+
+/// The digits of a number with commas between thousands: "1,234.5".
+[[nodiscard]] std::string with_commas(std::string number);
 
 /// The characters of UTF-8 `text`; each byte that belongs to no valid character becomes U+FFFD.
 [[nodiscard]] std::u32string decode_utf8(std::string_view text);

@@ -108,9 +108,8 @@ class Writer {
     }
 
     [[nodiscard]] std::string gpu_name(int64_t device) const {
-        for (const Gpu& gpu : trace_.gpus)
-            if (gpu.device == device) return fmt::format("GPU {}: {}", device, gpu.name);
-        return fmt::format("GPU {}", device);
+        const std::string name = trace_.name_of_gpu(device);
+        return fmt::format("GPU {}{}", device, name.empty() ? "" : ": " + name);
     }
 
     /// Names a track and gives it its place among the others.

@@ -25,10 +25,7 @@ std::string part_of_whole(int64_t part_ns, int64_t whole_ns) {
 }
 
 std::string number(int64_t count) {
-    std::string digits = std::to_string(count);
-    for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-        digits.insert(static_cast<std::size_t>(at), ",");
-    return digits;
+    return with_commas(std::to_string(count));
 }
 
 /// "once", "3 times"
@@ -485,9 +482,7 @@ class Rules {
         const BothWays all = traffic(false);
         Intervals moving;
         for (const Copy& c : work_.copies)
-            if (c.device == a_.device && c.from != "pageable" && c.to != "pageable" &&
-                c.bytes >= kLarge_bytes &&
-                (c.direction == Direction::host_to_device || c.direction == Direction::device_to_host))
+            if (c.device == a_.device && !is_pageable(c) && c.bytes >= kLarge_bytes && is_over_the_bus(c))
                 moving.push_back({c.start_ns, c.end_ns});
         const int64_t ns = total(merge(std::move(moving)));
         if (2 * ns < a_.span_ns || all.bytes() == 0) return;

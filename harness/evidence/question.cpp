@@ -150,7 +150,7 @@ std::string Measured::text() const {
 std::string Measured::text_in(const std::string& unit) const {
     const auto* const number = value ? std::get_if<double>(&*value) : nullptr;
     if (number && unit == "share") return percent(*number);
-    return text() + (!value || unit.empty() ? "" : " " + unit);
+    return text() + (value ? unit_behind_number(unit) : "");
 }
 
 Measured measure(const Evidence& evidence, const Query& query) {

@@ -69,11 +69,6 @@ static void to_json(nlohmann::json& json, const ApiUse& u) {
 
 namespace {
 
-template <class T>
-nlohmann::json or_null(const std::optional<T>& value) {
-    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
-
 /// A gap, with its start also from the first GPU work on.
 nlohmann::json gap_json(const Gap& gap, int64_t first_work_ns) {
     return {{"start_ns", gap.start_ns},

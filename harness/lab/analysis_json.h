@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "evidence/analysis.h"
@@ -9,6 +10,12 @@
 #include "evidence/launches.h"
 
 namespace lab {
+
+/// The value; null if there is none.
+template <class T>
+nlohmann::ordered_json or_null(const std::optional<T>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
 
 /// The time of one GPU: a member of `devices`.
 [[nodiscard]] nlohmann::json device_json(const DeviceUse& device);

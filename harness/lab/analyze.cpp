@@ -37,10 +37,6 @@ double ratio(int64_t part, int64_t whole) {
     return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string percent_of(int64_t part, int64_t whole) {
-    return whole == 0 ? "n/a" : percent(ratio(part, whole));
-}
-
 /// From the first GPU work on: "12 ms", or "-3 ms" before it.
 std::string place_in_time(int64_t ns, int64_t first_work_ns) {
     if (first_work_ns == 0) return "n/a";  // the GPU has no work to count from

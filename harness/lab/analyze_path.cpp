@@ -41,11 +41,6 @@ Dependencies dependencies_of(const ReportFile& report, const std::optional<std::
             range};
 }
 
-std::string share_of(int64_t part, int64_t whole) {
-    return whole == 0 ? "n/a"
-                      : format_number(100 * static_cast<double>(part) / static_cast<double>(whole), 3) + " %";
-}
-
 }  // namespace
 
 nlohmann::ordered_json critical_path_json(const ReportFile& report, const std::optional<std::string>& range) {
@@ -106,11 +101,11 @@ void print_critical_path(const ReportFile& report, const std::optional<std::stri
             continue;
         }
         table.add({title_of(trace, rows[i].first), std::to_string(rows[i].count), format_ns(rows[i].ns),
-                   share_of(rows[i].ns, path.total_ns)});
+                   percent_of(rows[i].ns, path.total_ns)});
     }
     if (others.count > 0)
         table.add({"all else, which --json has", std::to_string(others.count), format_ns(others.ns),
-                   share_of(others.ns, path.total_ns)});
+                   percent_of(others.ns, path.total_ns)});
     fmt::print("\n{}\n", paragraph(fmt::format("{} {}. This chain sets it, each link after the one before:",
                                                format_ns(path.total_ns),
                                                range ? "from the start of the range to the end of its work"

@@ -86,8 +86,7 @@ void print_skew(const Processes& all) {
     for (const ProcessUse& p : all.processes) {
         const auto last = skew.last_to_come.find(p.rank);
         const int64_t count = last == skew.last_to_come.end() ? 0 : last->second;
-        table.add({std::to_string(p.rank), std::to_string(count),
-                   percent(static_cast<double>(count) / static_cast<double>(skew.collectives))});
+        table.add({std::to_string(p.rank), std::to_string(count), percent_of(count, skew.collectives)});
     }
     fmt::print("{}\n", table.text());
     if (skew.apart > 0)
@@ -102,11 +101,6 @@ void print_skew(const Processes& all) {
     if (!uneven.empty())
         say_paragraph(fmt::format("Left out, since ranks ran different numbers of them: {}{}.",
                                   join(uneven, ", "), skew.uneven.size() > kShown ? ", ..." : ""));
-}
-
-template <class T>
-Json null_if_none(const std::optional<T>& value) {
-    return value ? Json(*value) : Json(nullptr);
 }
 
 Json skew_json(const Skew& skew) {
@@ -130,16 +124,16 @@ Json ranks_json(const Processes& all, const std::optional<std::string>& range) {
                              {"rank", p.rank},
                              {"source_format", p.format == SourceFormat::kineto ? "kineto" : "nsys"},
                              {"devices", devices},
-                             {"wait_in_collectives_ns", null_if_none(p.wait_in_collectives_ns)}});
+                             {"wait_in_collectives_ns", or_null(p.wait_in_collectives_ns)}});
     }
     return {
-        {"range", null_if_none(range)},
+        {"range", or_null(range)},
         {"processes", processes},
         {"missing_ranks", all.missing},
         {"remarks", all.remarks},
-        {"not_aligned", null_if_none(all.not_aligned)},
+        {"not_aligned", or_null(all.not_aligned)},
         {"slowest_rank", all.compute_max_over_mean ? Json(all.processes[all.slowest].rank) : Json(nullptr)},
-        {"compute_max_over_mean", null_if_none(all.compute_max_over_mean)},
+        {"compute_max_over_mean", or_null(all.compute_max_over_mean)},
         {"collectives", all.skew ? skew_json(*all.skew) : Json(nullptr)}};
 }
 

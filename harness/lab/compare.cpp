@@ -13,6 +13,7 @@
 #include "draw/rows.h"
 #include "evidence/evidence.h"
 #include "evidence/schema.h"
+#include "lab/analysis_json.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
 
@@ -474,10 +475,8 @@ Json comparison_json(const Reports& reports, const Comparison& comparison,
     };
     const auto optional_of_both = [&](const auto& value_of_analysis) {
         Json pair = Json::array();
-        for (const ComparedReport& report : reports) {
-            const auto value = value_of_analysis(report.numbers.analysis);
-            pair.push_back(value ? Json(*value) : Json(nullptr));
-        }
+        for (const ComparedReport& report : reports)
+            pair.push_back(or_null(value_of_analysis(report.numbers.analysis)));
         return pair;
     };
     Json differs = Json::object();
@@ -487,7 +486,7 @@ Json comparison_json(const Reports& reports, const Comparison& comparison,
             {"differs", differs},
             {"gpus", of_both([](const ComparedReport& r) { return r.gpu; })},
             {"devices", of_both([](const ComparedReport& r) { return r.numbers.analysis.device; })},
-            {"range", range ? Json(*range) : Json(nullptr)},
+            {"range", or_null(range)},
             {"range_ns", optional_of_both([](const Analysis& a) { return a.range_ns; })},
             {"range_count", range ? of_both([](const ComparedReport& r) { return r.ranges_named; })
                                   : Json::array({nullptr, nullptr})},

@@ -58,12 +58,8 @@ double number_of(const Measured& measured, const std::string& name, std::size_t 
 std::string like(const std::string& written, double value) {
     const std::size_t point = written.find('.');
     const std::size_t decimals = point == std::string::npos ? 0 : written.size() - point - 1;
-    std::string text = fmt::format("{:.{}f}", value, decimals);
-    if (written.find(',') == std::string::npos) return text;
-    const std::size_t first = text.find_first_of(kDigits);
-    for (std::size_t at = std::min(text.find('.'), text.size()); at > first + 3; at -= 3)
-        text.insert(at - 3, ",");
-    return text;
+    const std::string text = fmt::format("{:.{}f}", value, decimals);
+    return written.find(',') == std::string::npos ? text : with_commas(text);
 }
 
 /// A program of a chapter, the case that it belongs to, and which of the case's programs it is.

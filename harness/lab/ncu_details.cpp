@@ -49,12 +49,9 @@ std::string text_of(const Rule& rule, int columns) {
 }
 
 /// A value as ncu prints it, with commas between thousands.
-std::string grouped(std::string value) {
-    if (!number_in(value) || value.find(',') != std::string::npos) return printable(value);
-    const std::size_t first = value.find_first_of("0123456789");
-    for (std::size_t at = std::min(value.find('.'), value.size()); at > first + 3; at -= 3)
-        value.insert(at - 3, ",");
-    return value;
+std::string grouped(const std::string& value) {
+    const bool is_plain = number_in(value) && value.find(',') == std::string::npos;
+    return is_plain ? with_commas(value) : printable(value);
 }
 
 /// The metrics at a section's head, or of one table of its body; "" if there are none.

@@ -132,6 +132,7 @@ TEST_CASE("question: an answer is a number or a text; NULL, no row and no range 
           "h2d_hidden_share is not defined here: there was nothing to check");
     CHECK(ask(evidence, "SELECT 0.5").text_in("share") == "50 %");
     CHECK(ask(evidence, "SELECT 0.5").text_in("ms") == "0.5 ms");
+    CHECK(ask(evidence, "SELECT 'half'").text_in("share") == "half");
 }
 
 TEST_CASE("question: an error while measuring is not taken for an answer") {

@@ -35,6 +35,10 @@ TEST_CASE("numbers have no more digits than they need") {
     CHECK(format_number(9.9996) == "10");
     CHECK(format_number(1'234'567) == "1234567");
     CHECK(format_number(std::nan("")) == "n/a");
+    CHECK(with_commas("123") == "123");
+    CHECK(with_commas("-123456.125") == "-123,456.125");
+    CHECK(percent_of(1, 8) == "12.5 %");
+    CHECK(percent_of(1, 0) == "n/a");
 }
 
 TEST_CASE("valid UTF-8 survives, and each broken byte is replaced") {

@@ -174,9 +174,7 @@ void run_torch_profiler(const Program& program, const fs::path& binary, const fs
 /// The GPU that ran the kernels, if the report names several. It need not be the driver's first.
 std::string gpu_of_kernels(const Trace& trace) {
     if (trace.gpus.size() < 2 || trace.kernels.empty()) return "";
-    for (const Gpu& one : trace.gpus)
-        if (one.device == trace.kernels.front().device) return one.name;
-    return "";
+    return trace.name_of_gpu(trace.kernels.front().device);
 }
 
 /// Runs all tools that findings need at once, since times mean nothing under the sanitizer. One that found
