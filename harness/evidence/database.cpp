@@ -14,8 +14,7 @@ namespace {
 
 constexpr const char* kNoSqlite =
     "{} is not an SQLite file. Give an .nsys-rep, the .sqlite that `nsys export --type sqlite` makes of it, "
-    "or "
-    "the .json of torch.profiler.";
+    "or the .json of torch.profiler.";
 /// Steps that a statement may take; it takes several for each row that it looks at. Reading an honest export
 /// takes one for 4 bytes, and the base is for questions that join small tables.
 constexpr int64_t kMostSteps = 300'000'000, kMostStepsPerByte = 20;

@@ -100,10 +100,9 @@ class Rules {
         if (a_.span_ns >= kWorthAWord_ns) {
             if (is_much(page_faults_ns))
                 add("page_faults", page_faults_ns,
-                    fmt::format(
-                        "Page faults of the GPU on managed memory take {}. Look which functions of the "
-                        "host fetch its pages back: in its table of page faults.",
-                        part_of_whole(page_faults_ns, a_.span_ns)));
+                    fmt::format("Page faults of the GPU on managed memory take {}. Look which functions of "
+                                "the host fetch its pages back: in its table of page faults.",
+                                part_of_whole(page_faults_ns, a_.span_ns)));
             const std::optional<FirstStep> short_gaps = of_short_gaps();
             idle(short_gaps.has_value());
             if (short_gaps) steps_.push_back(*short_gaps);
@@ -362,8 +361,7 @@ class Rules {
             add("no_overlap", can_hide_ns,
                 fmt::format(
                     "{}: kernels run for {}, copies for {}, and both at once for {}. {}: copies hidden "
-                    "behind "
-                    "kernels save up to {}.",
+                    "behind kernels save up to {}.",
                     is_one ? "All work is in one stream"
                            : fmt::format("{} streams carry work in turn", streams.size()),
                     part_of_whole(a_.compute_ns, a_.span_ns), format_ns(copies_ns), format_ns(hidden_ns),
@@ -385,8 +383,7 @@ class Rules {
         if (used < 2 || 2 * a_.compute_ns < a_.span_ns || a_.concurrent_ns * 50 > a_.compute_ns) return;
         add("streams_in_turn", a_.compute_ns,
             fmt::format("Kernels of {} streams run for {}, and never two at once. If one does not fill the "
-                        "GPU, look what "
-                        "makes them wait: the default stream, an event, or the host.",
+                        "GPU, look what makes them wait: the default stream, an event, or the host.",
                         used, part_of_whole(a_.compute_ns, a_.span_ns)));
     }
 
@@ -414,8 +411,7 @@ class Rules {
                 continue;
             add("round_trips", ns,
                 fmt::format("{} go to the GPU and back {}, which takes {}; kernels take {}. If that is the "
-                            "same array, "
-                            "keep it on the GPU.",
+                            "same array, keep it on the GPU.",
                             format_bytes(static_cast<double>(bytes)), times(std::min(h2d, d2h)),
                             part_of_whole(ns, a_.span_ns), format_ns(a_.compute_ns)));
             return;
@@ -468,8 +464,7 @@ class Rules {
                      has(work_.name_of(work_.api_calls[static_cast<std::size_t>(c.call)].name), {"Async"});
         add("pageable", all.ns(),
             fmt::format("Pageable memory: {} take {}, {}{}{}. Pinned memory (cudaMallocHost) is faster, and "
-                        "can be copied "
-                        "while kernels run.",
+                        "can be copied while kernels run.",
                         format_bytes(static_cast<double>(all.bytes())), part_of_whole(all.ns(), a_.span_ns),
                         all.text(),
                         pinned.bytes() == 0 ? "" : fmt::format("; pinned memory {}", pinned.text()),

@@ -121,8 +121,7 @@ class CollectiveMatcher {
         if (skew_.apart > matched) {
             all_.not_aligned = fmt::format(
                 "of {} collectives, by their order, only {} ran at one time on all ranks; are these "
-                "recordings of one "
-                "run, and do the hosts' clocks agree?",
+                "recordings of one run, and do the hosts' clocks agree?",
                 matched + skew_.apart, matched);
             return;
         }

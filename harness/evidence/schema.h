@@ -59,10 +59,9 @@
 //                   let others run, or 'blocked')
 //
 // Those of GPU work and of CUDA calls can be narrowed to what was launched in the NVTX ranges of one name
-// (capture.h); `gpu_metrics` to when this work ran; migrations, page
-// faults, os_calls, cpu_samples and marks to when the host was in
-// such a range, on any thread. `correlation` leads from GPU work to the call that launched it; work of
-// conditional graph bodies carries that of its graph's launch, where it is certain.
+// (capture.h); `gpu_metrics` to when this work ran; migrations, page faults, os_calls, cpu_samples and marks
+// to when the host was in such a range, on any thread. `correlation` leads from GPU work to the call that
+// launched it; work of conditional graph bodies carries that of its graph's launch, where it is certain.
 //
 // Two tables of ours are about the machine code, whether it ran or not. A template has rows for each
 // instance:
@@ -101,8 +100,7 @@ namespace lab {
 /// SQL condition on a row of DIAGNOSTIC_EVENT: does it say that something is missing from the capture?
 inline constexpr const char* kSaysLoss =
     "text LIKE '%dropped%' OR text LIKE '% lost%' OR text LIKE '%not all %events%' OR text LIKE "
-    "'%incomplete%' OR "
-    "text LIKE '%overflow%'";
+    "'%incomplete%' OR text LIKE '%overflow%'";
 
 /// A table of an nsys export that questions may be put to. Evidence keeps these columns, of the rows for
 /// which `where` holds; the rest of an export describes the machine, down to serial numbers, and not the

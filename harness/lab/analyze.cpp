@@ -452,19 +452,15 @@ void add_analyze(Session& session) {
     Subcommand command(
         session, "analyze", "where the time goes in a report of your own",
         "Up to three sentences say what to do first: docs/analyze.md has their rules. Idle time is sorted by "
-        "the "
-        "call that launched the work at its end: it began in the gap, so the host was late; it began before, "
-        "and "
-        "the gap is under 30 µs, as one launch after another costs; or neither. A "
+        "the call that launched the work at its end: it began in the gap, so the host was late; it began "
+        "before, and the gap is under 30 µs, as one launch after another costs; or neither. A "
         "device-to-device copy reads and writes, and its bytes are counted once. Memsets are no copies.\n"
         "Of several GPUs it is about the one with the most kernel time, or that of --device; calls, ranges "
-        "and threads stay of all processes. Counters of ncu and "
-        "reports of compute-sanitizer, which evidence of the course may hold, are of the "
-        "whole run and shown without --range. CPU samples, OS calls and threads are of all threads while the "
-        "host is in the range. Times in JSON are in ns.\n"
+        "and threads stay of all processes. Counters of ncu and reports of compute-sanitizer, which evidence "
+        "of the course may hold, are of the whole run and shown without --range. CPU samples, OS calls and "
+        "threads are of all threads while the host is in the range. Times in JSON are in ns.\n"
         "Several reports, one of each rank of a distributed job, become a table by rank: who computes "
-        "longest, "
-        "and how long each waits for the others in collectives.\n"
+        "longest, and how long each waits for the others in collectives.\n"
         "Example: ./lab analyze ch05_streams/evidence/h200/buggy.sqlite",
         [options] {
             if (options->files.size() > 1 && options->sizes)

@@ -284,15 +284,13 @@ int watch(const std::string& name) {
 
 void add_check(Session& session) {
     const auto name = std::make_shared<std::string>();
-    Subcommand check(
-        session, "check", "grade your answer by what the tools see",
-        "Builds work/CHAPTER/N_EXERCISE/answer.cu (or .py), records it under the tools that its findings "
-        "need, and "
-        "shows each command line. A finding that does not hold comes with one hint. Without a GPU the answer "
-        "is only compiled, and its machine code looked at where a finding asks for it, which is no pass "
-        "(exit code 77).\n"
-        "Example: ./lab check ch05/vector_add_pipeline",
-        [name] { return check_answer(choose_exercise(*name)); });
+    Subcommand check(session, "check", "grade your answer by what the tools see",
+                     "Builds work/CHAPTER/N_EXERCISE/answer.cu (or .py), records it under the tools that its "
+                     "findings need, and shows each command line. A finding that does not hold comes with "
+                     "one hint. Without a GPU the answer is only compiled, and its machine code looked at "
+                     "where a finding asks for it, which is no pass (exit code 77).\n"
+                     "Example: ./lab check ch05/vector_add_pipeline",
+                     [name] { return check_answer(choose_exercise(*name)); });
     check.argument("EXERCISE", *name, kExerciseText);
     Subcommand watcher(session, "watch", "grade your answer whenever you save it",
                        "Does what ./lab check does, at once and after each save, until the answer passes or "

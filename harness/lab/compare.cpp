@@ -558,9 +558,9 @@ void add_compare(Session& session) {
         session, "compare", "what changed between two reports",
         "Compute, communication that no kernel hides, memory only and idle add up to the span of the GPU "
         "work, so their differences add up to its difference. Tables begin with what changed most. A kernel "
-        "is the same if its full name is; else if "
-        "both reports have one kernel of that short name, or one with these launch sizes. It is about the "
-        "GPU with the most kernel time of each report, or the one of --device.\n"
+        "is the same if its full name is; else if both reports have one kernel of that short name, or one "
+        "with these launch sizes. It is about the GPU with the most kernel time of each report, or the one "
+        "of --device.\n"
         "Two recordings have no error bar. ./lab gate runs two programs many times, and has one.\n"
         "In JSON each number is [A, B], null where one has no such row. Times are in ns.\n"
         "Example: ./lab compare before.nsys-rep after.nsys-rep --range solve",

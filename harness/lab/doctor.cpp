@@ -133,8 +133,7 @@ void add_doctor(Session& session) {
         "Builds, runs, records and profiles a small program, and has compute-sanitizer find a planted bug. "
         "No tool runs for longer than a minute. The reports are in build/doctor/.\n"
         "Exit code 1: a tool is here and does not work. One that is missing is no failure, and neither is "
-        "what nsys "
-        "may not record.",
+        "what nsys may not record.",
         [json] { return doctor(*json); });
     command.flag("--json", *json, "prints the checks as JSON");
 }

@@ -127,12 +127,9 @@ void add_timeline(Session& session) {
         session, "timeline", "a picture of a report: terminal, browser, SVG, Perfetto",
         "Without --html, --svg and --chrome it draws in the terminal. The page needs no network, and can be "
         "zoomed, searched and measured: docs/timeline.md says how. It holds the whole report, and --range, "
-        "--from "
-        "and --to say where it begins. Short CUDA calls that do not wait for the GPU are only there and in "
-        "the "
-        "JSON, which --from and --to do not cut. A time is in ns, us, ms or s, and counts from the left edge "
-        "of the "
-        "picture that is drawn without --from.\n"
+        "--from and --to say where it begins. Short CUDA calls that do not wait for the GPU are only there "
+        "and in the JSON, which --from and --to do not cut. A time is in ns, us, ms or s, and counts from "
+        "the left edge of the picture that is drawn without --from.\n"
         "Example: ./lab timeline before.nsys-rep after.nsys-rep --html both.html",
         [request] { return timeline(*request); });
     command.rest("FILE", request->files,

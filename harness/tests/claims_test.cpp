@@ -72,8 +72,7 @@ TEST_CASE("claims: a range that was never recorded names the line that asks for 
     // A range of pictures alone, to which no question is narrowed.
     made.replace(kPair, "range = \"work\"", "range = \"steady\"");
     made.replace(kPair, "COUNT(DISTINCT stream) FROM kernels",
-                 "COUNT(DISTINCT streamId) FROM "
-                 "CUPTI_ACTIVITY_KIND_KERNEL");
+                 "COUNT(DISTINCT streamId) FROM CUPTI_ACTIVITY_KIND_KERNEL");
     made.replace(kPair, "metric = \"span_ms\"", "sql = \"SELECT 1\"");
     CHECK(made.spoilt().why.starts_with("ch01_made/case.toml:1: "));
     made.write(kPair, kMadePair);

@@ -159,10 +159,8 @@ TEST_CASE("first steps: one long gap is said to be one, with where the host is a
     REQUIRE(rules_of(steps) == Rules{"idle", "kernel"});
     CHECK(steps[0].text ==
           "The GPU is idle for 10 of 30 ms: 10 ms of it are one gap, between add and add. For 8 ms of the "
-          "gap the "
-          "host is in cudaHostAlloc (1 call). Allocate before the work begins. Look: ./lab timeline r.sqlite "
-          "--from "
-          "7.988ms --to 22.002ms");
+          "gap the host is in cudaHostAlloc (1 call). Allocate before the work begins. Look: ./lab timeline "
+          "r.sqlite --from 7.988ms --to 22.002ms");
     CHECK(*steps[0].share == doctest::Approx(10.01 / 29.99));
     CHECK(steps[1].text ==
           "add runs for 20 of 30 ms: 2 times, 9.99 ms each. See why: ncu -k add -c 1 --set full PROGRAM");
@@ -195,9 +193,8 @@ TEST_CASE("first steps: copies and kernels that could overlap, pageable memory, 
     REQUIRE(rules_of(one) == Rules{"no_overlap", "bus", "kernel"});
     CHECK(one[0].text ==
           "All work is in one stream: kernels run for 20 of 40 ms, copies for 20 ms, and both at once for 0 "
-          "ns. If the "
-          "work can be cut into parts, give each part a stream: copies hidden behind kernels save up to 20 "
-          "ms.");
+          "ns. If the work can be cut into parts, give each part a stream: copies hidden behind kernels save "
+          "up to 20 ms.");
     CHECK(one[1].text ==
           "Copies hold the bus for 20 of 40 ms: 200 MB, H2D at 10 GB/s. Move less, or keep it on the GPU.");
     CHECK(program("pinned", 2, 0)[0].text.starts_with("2 streams carry work in turn"));
@@ -207,8 +204,8 @@ TEST_CASE("first steps: copies and kernels that could overlap, pageable memory, 
     REQUIRE(rules_of(pageable) == Rules{"pageable", "kernel"});
     CHECK(pageable[0].text ==
           "Pageable memory: 200 MB take 20 of 40 ms, H2D at 10 GB/s. 4 of 4 copies are calls of "
-          "cudaMemcpyAsync all the "
-          "same. Pinned memory (cudaMallocHost) is faster, and can be copied while kernels run.");
+          "cudaMemcpyAsync all the same. Pinned memory (cudaMallocHost) is faster, and can be copied while "
+          "kernels run.");
 }
 
 TEST_CASE("first steps: short kernels wait for launches, or for a host that waits") {
@@ -224,10 +221,8 @@ TEST_CASE("first steps: short kernels wait for launches, or for a host that wait
     REQUIRE(rules_of(program(false)) == Rules{"launch_bound"});
     CHECK(program(false)[0].text ==
           "The GPU is idle for 3.58 of 3.98 ms in 199 short gaps before the next launch: 200 kernels of 2 µs "
-          "(median), "
-          "and a launch call takes 5 µs; for 2.59 ms of all idle time the host is in no CUDA call. Launch "
-          "less: fuse "
-          "kernels, or put them into a CUDA graph.");
+          "(median), and a launch call takes 5 µs; for 2.59 ms of all idle time the host is in no CUDA call. "
+          "Launch less: fuse kernels, or put them into a CUDA graph.");
     REQUIRE(rules_of(program(true)) == Rules{"waits"});
     CHECK(program(true)[0].text.find("199 short gaps after the host has waited for it, mostly in "
                                      "cudaDeviceSynchronize.") != std::string::npos);
@@ -242,8 +237,7 @@ TEST_CASE("first steps: a failed call comes first; a query that is not ready has
     story.call(13 * kMs, 13 * kMs + 100, 4, 700);
     REQUIRE(rules_of(story.steps()) == Rules{"failed_calls", "kernel"});
     CHECK(story.steps()[0].text.starts_with(
-        "cudaLaunchKernel failed once, with code 9 (invalid configuration); 1 "
-        "other call failed after it."));
+        "cudaLaunchKernel failed once, with code 9 (invalid configuration); 1 other call failed after it."));
 }
 
 TEST_CASE("first steps: nothing is said of a program that keeps its GPU busy, and of an empty trace") {

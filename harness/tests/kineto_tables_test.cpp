@@ -52,8 +52,7 @@ TEST_CASE("kineto tables: the views have every field, with times from the first 
         CHECK_MESSAGE(answer(evidence, sql) == expected, sql);
     };
     is("SELECT start || ' ' || duration || ' ' || name || ' ' || device || ' ' || stream || ' ' || grid_x "
-       "FROM kernels "
-       "ORDER BY start",
+       "FROM kernels ORDER BY start",
        "90500 40750 vectorized_elementwise_kernel 1 7 128");
     is("SELECT COUNT(*) FROM kernels WHERE full_name LIKE 'void "
        "at::native::vectorized%CUDAFunctor_add<float>%'",
@@ -70,8 +69,7 @@ TEST_CASE("kineto tables: the views have every field, with times from the first 
     is("SELECT crosses_threads FROM ranges WHERE name = '## backward ##'", "1");
     is("SELECT COUNT(*) FROM operators", "2");
     is("SELECT a.name FROM operators AS o JOIN api_calls AS a ON a.thread = o.thread AND a.process = "
-       "o.process AND "
-       "a.start BETWEEN o.start AND o.end WHERE o.name = 'aten::linear'",
+       "o.process AND a.start BETWEEN o.start AND o.end WHERE o.name = 'aten::linear'",
        "cudaLaunchKernel");
 }
 

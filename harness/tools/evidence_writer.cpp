@@ -99,12 +99,11 @@ void copy_gpu_metrics(const Database& database, const std::vector<std::string>& 
             not_idle);
         row.bind(1, name).next();
     }
-    database.execute(
-        fmt::format("INSERT INTO main.GPU_METRICS SELECT timestamp, typeId, metricId, value "
-                    "FROM source.GPU_METRICS "
-                    "WHERE (typeId, metricId) IN (SELECT typeId, metricId FROM main.TARGET_INFO_GPU_METRICS) "
-                    "AND timestamp BETWEEN (SELECT MIN(start) FROM ({0})) AND (SELECT MAX(end) FROM ({0}))",
-                    work));
+    database.execute(fmt::format(
+        "INSERT INTO main.GPU_METRICS SELECT timestamp, typeId, metricId, value FROM source.GPU_METRICS "
+        "WHERE (typeId, metricId) IN (SELECT typeId, metricId FROM main.TARGET_INFO_GPU_METRICS) AND "
+        "timestamp BETWEEN (SELECT MIN(start) FROM ({0})) AND (SELECT MAX(end) FROM ({0}))",
+        work));
 }
 
 void copy_export(const Database& database, const fs::path& nsys_export,
