@@ -74,22 +74,23 @@ std::vector<FirstStep> steps_of(const ReportFile& report, const Analysis& a, con
     return first_steps(report.trace(), a, file, page_faults_ns);
 }
 
+/// The command that asks the learner about the report's program; "" if none does, or it has been answered.
+std::string asked_about(const ReportFile& report, const std::string& file) {
+    try {
+        const Course course = Course::find();
+        // Evidence names its program, unless its exercise was renamed since; then it lies in its folder.
+        std::string ask;
+        if (report.evidence) ask = asked_first(course, value_of(report.evidence->provenance(), "program"));
+        return ask.empty() ? asked_first(course, file) : ask;
+    } catch (const Error&) {  // there is no course here
+        return "";
+    }
+}
+
 /// What to do first; of a program that the learner is asked about, only that this is told afterwards.
 void print_first_steps(const ReportFile& report, const std::string& file,
                        const std::vector<FirstStep>& steps) {
-    const auto asked = [](const std::string& program) -> std::string {
-        try {
-            return asked_first(Course::find(), program);
-        } catch (const Error&) {  // there is no course here
-            return "";
-        }
-    };
-    // Evidence names its program, unless its exercise was renamed since; then it lies in the exercise's
-    // folder.
-    std::string ask;
-    if (report.evidence) ask = asked(value_of(report.evidence->provenance(), "program"));
-    if (ask.empty()) ask = asked(file);
-    if (!ask.empty() && !steps.empty()) {
+    if (const std::string ask = asked_about(report, file); !ask.empty() && !steps.empty()) {
         fmt::print("{}\n\n",
                    paragraph(fmt::format(
                        "What to look at first is said here once you have found out yourself: {}", ask)));
@@ -390,6 +391,7 @@ Json as_json(const ReportFile& report, const std::string& file, const std::optio
         const Trace& trace = report.trace();
         const Analysis a = analyse(trace, range, device);
         json = analysis_json(a, range_use(trace, range), steps_of(report, a, file));
+        if (!asked_about(report, file).empty()) json["first_steps"] = nullptr;
         json["source_format"] = trace.format == SourceFormat::kineto ? "kineto" : "nsys";
         if (critical_path) json["critical_path"] = critical_path_json(report, range);
         if (!trace.knows_results)
