@@ -2,8 +2,9 @@
 
 Most batches are light, and one in sixteen is heavy. With how many workers is the GPU idle, and for how long?
 
-    python3 loader_workers.py
-    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o loader python3 loader_workers.py
+    python3 ch02_nsys/python/loader_workers.py
+    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o loader \\
+        python3 ch02_nsys/python/loader_workers.py
     ./lab analyze loader.nsys-rep --range '4 workers x 2'
 """
 

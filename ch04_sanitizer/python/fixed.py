@@ -22,8 +22,8 @@ extern "C" __global__ void shift(const float* x, float* out, int count, int plac
 
 
 def main():
-    # CuPy's pool hands out pieces of large allocations, and memcheck knows only these. Without the pool each array
-    # is an allocation of its own.
+    # CuPy's pool rounds each array up to 512 bytes, so memcheck takes the bytes behind these 400 for the array's own.
+    # Without the pool an allocation is as large as its array.
     cupy.cuda.set_allocator(None)
     x = numpy.random.default_rng(4).random(COUNT, dtype=numpy.float32)
     device_x, device_out = cupy.empty(COUNT, dtype=numpy.float32), cupy.empty(COUNT, dtype=numpy.float32)

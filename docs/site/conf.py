@@ -125,7 +125,7 @@ def prepare_page(app, docname, content):
     for caption, entries in sidebar(page).items():
         lines = [":hidden:", *([f":caption: {caption}"] if caption else []), *entries]
         text += "\n\n```{toctree}\n" + "\n".join(lines) + "\n```\n"
-    if page.endswith("/after.md"):  # answers: not to be met by a search
+    if page.endswith("/after.md") or page == "docs/instructors.md":  # answers: not to be met by a search
         text = "---\nnosearch: true\n---\n" + text
     content[0] = text
 

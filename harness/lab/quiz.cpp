@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "course/case_evidence.h"
 #include "course/quiz.h"
 #include "lab/command.h"
 #include "lab/learner.h"
@@ -253,9 +254,15 @@ class Round {
         }
         graded.question = &question;
         graded.label = evidence->label;
+        const bool is_new = evidence->label != label_;
         if (!options_.json)
-            print_question(question, number, course_.shown(evidence->path),
-                           evidence->label == label_ ? "" : evidence->label);
+            print_question(question, number, course_.shown(evidence->path), is_new ? evidence->label : "");
+        if (!options_.json && is_new && asked_.exercise && !evidence->live &&
+            missing_for_live(*asked_.exercise).empty())
+            fmt::print("   {}\n",
+                       dim(paragraph(fmt::format("to be asked about a run here, first: ./lab run {}/{}",
+                                                 asked_.chapter.short_id, asked_.exercise->argument()),
+                                     3)));
         label_ = evidence->label;
         const Note note = [&](Result result) {
             graded.result = result;

@@ -157,6 +157,8 @@ draws() {
     local copies
     mkdir -p "${answer%/*}"
     cp "$exercise/starter.cu" "$answer"
+    try diagnose ch05/1:1
+    prints 'first: ./lab run ch05/vector_add_pipeline'
     expect 1 check ch05/1:1
     prints 'findings hold. Which ones'
     prints_no 'streams that carry work'
