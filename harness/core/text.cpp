@@ -35,6 +35,13 @@ bool continues_command(std::string_view word) {
            word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ.,;") == word.npos;
 }
 
+/// Is this word the unit of a number before it? What ends a sentence or a list may follow it.
+bool is_unit(std::string_view word) {
+    constexpr std::array<std::string_view, 11> kUnits{"ns", "µs", "ms", "s",    "B", "kB",
+                                                      "MB", "GB", "TB", "GB/s", "%"};
+    return std::count(kUnits.begin(), kUnits.end(), word.substr(0, word.find_last_not_of(".,:;)") + 1)) > 0;
+}
+
 /// The words of a text, between which it may be broken.
 std::vector<std::string> unbreakable_words(std::string_view text) {
     const bool has_spans = std::count(text.begin(), text.end(), '`') % 2 == 0;
@@ -43,7 +50,9 @@ std::vector<std::string> unbreakable_words(std::string_view text) {
     for (const std::string& word : split(text, ' ')) {
         const bool follows_lab = !words.empty() && words.back().ends_with("./lab");
         in_command = follows_lab || (in_command && continues_command(word));
-        if (in_span || in_command)
+        const bool is_of_number = !words.empty() && is_unit(word) && !words.back().empty() &&
+                                  std::string_view("0123456789").find(words.back().back()) != word.npos;
+        if (in_span || in_command || is_of_number)
             words.back() += " " + word;
         else
             words.push_back(word);

@@ -65,7 +65,8 @@ namespace lab {
 inline constexpr std::size_t kLongestName = 1000;
 
 /// `text` in lines of at most `width` columns, broken between words; a longer word has a line of its own. A
-/// code span in backticks, a command of ./lab, which is to be copied, and what is unbroken() are one word.
+/// code span in backticks, a command of ./lab, which is to be copied, a number with its unit, and what is
+/// unbroken() are one word.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 /// `text` with spaces at which wrapped() does not break it.

@@ -206,6 +206,7 @@ TEST_CASE("lines break between words, and never in a command or in code") {
     CHECK(wrapped("with `nsys profile ./a` and so", 8) == Lines{"with", "`nsys profile ./a`", "and so"});
     CHECK(wrapped("the `nsys profile", 8) == Lines{"the", "`nsys", "profile"});
     CHECK(wrapped("it is " + unbroken("> 5 and < 7"), 8) == Lines{"it is", "> 5 and < 7"});
+    CHECK(wrapped("H2D at 10 GB/s, for 5 ms", 10) == Lines{"H2D at", "10 GB/s,", "for 5 ms"});
 }
 
 }  // namespace lab::text_test
