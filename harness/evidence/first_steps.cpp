@@ -56,7 +56,9 @@ std::string error_of(int64_t code) {
                                                       {716, "misaligned address"},
                                                       {719, "launch failure"},
                                                       {900, "not permitted in a capture"},
-                                                      {901, "capture invalidated"}};
+                                                      {901, "capture invalidated"},
+                                                      {905, "a dependency crosses the capture's border"},
+                                                      {910, "the graph cannot be updated so"}};
     const auto known = names.find(code);
     return known == names.end() ? "" : fmt::format(" ({})", known->second);
 }
@@ -66,26 +68,9 @@ bool has(const std::string& name, std::initializer_list<const char*> words) {
                        [&](const char* word) { return name.find(word) != std::string::npos; });
 }
 
-/// What to do about time that the host spends in calls of this function while the GPU has nothing to do.
-/// `is_one`: one call takes most of it.
-std::string advice_on(const std::string& call, bool is_one) {
-    if (has(call, {"ProfilerStart", "ProfilerStop"}))
-        return "It belongs to the recording, not to the program.";
-    if (has(call, {"LibraryLoad", "ModuleLoad", "GetFunction", "LibraryGet", "FuncGetAttributes"}) ||
-        (is_one && has(call, {"Launch"})))
-        return "A kernel's code is loaded when it is first used: launch it once before the time that counts.";
-    if (has(call, {"MemcpyAsync", "Memcpy2DAsync"})) return "Copy from pinned memory, and copy more at once.";
-    if (has(call, {"Alloc", "Malloc", "Free", "HostRegister", "HostUnregister"}))
-        return is_one ? "Allocate before the work begins."
-                      : "Allocate once, before the work, and use it again.";
-    if (has(call, {"Create", "Instantiate", "Destroy", "Upload"}))
-        return is_one ? "Make it before the work begins." : "Make it once, and use it again.";
-    if (has(call, {"Synchronize"})) return "Queue more work before the host waits.";
-    if (has(call, {"Memcpy", "Memset"}))
-        return "The host waits in it: take cudaMemcpyAsync from pinned memory, and queue more work before it "
-               "waits.";
-    if (has(call, {"Launch"})) return "Launch less: fuse kernels, or put them into a CUDA graph.";
-    return "Look whether it is needed there.";
+/// Did a kernel before it fail? Then each later call returns this, whatever it does itself.
+bool is_fault_of_a_kernel(int64_t code) {
+    return code == 700 || code == 716 || code == 719;
 }
 
 class Rules {
@@ -93,19 +78,21 @@ class Rules {
     Rules(const Trace& whole, const Trace& work, const Analysis& analysis, const std::string& file)
         : whole_(whole), work_(work), a_(analysis), file_(file) {}
 
-    std::vector<FirstStep> take(int64_t page_faults_ns) {
+    std::vector<FirstStep> take(const PageFaults& page_faults) {
         failed_calls();
         // Below a millisecond the start of a program is most of what there is.
         constexpr int64_t kWorthAWord_ns = 1'000'000, kWorthALook_ns = 100'000;
         if (a_.span_ns >= kWorthAWord_ns) {
-            if (is_much(page_faults_ns))
-                add("page_faults", page_faults_ns,
-                    fmt::format("Page faults of the GPU on managed memory take {}. Look which functions of "
-                                "the host fetch its pages back: in its table of page faults.",
-                                part_of_whole(page_faults_ns, a_.span_ns)));
-            const std::optional<FirstStep> short_gaps = of_short_gaps();
-            idle(short_gaps.has_value());
-            if (short_gaps) steps_.push_back(*short_gaps);
+            if (is_much(page_faults.gpu_ns))
+                add("page_faults", page_faults.gpu_ns,
+                    fmt::format("Page faults of the GPU on managed memory take {}. {}",
+                                part_of_whole(page_faults.gpu_ns, a_.span_ns),
+                                page_faults.knows_functions
+                                    ? "The table 'CPU page faults in' says which host functions fetch the "
+                                      "pages back."
+                                    : "nsys says which host functions fetch the pages back: "
+                                      "--cuda-um-cpu-page-faults=true."));
+            gaps();
             overlap();
             round_trips();
             pageable();
@@ -134,10 +121,13 @@ class Rules {
         return shell_line(all);
     }
 
-    /// A query that says "not yet" has not failed, nor has a call that fetches the error of another one.
+    /// A query that says "not yet" has not failed, nor has a call that fetches the error of another one. That
+    /// a graph cannot be updated is an answer: then the program instantiates it anew.
     [[nodiscard]] bool has_failed(const ApiCall& call) const {
-        constexpr int64_t kNotReady = 600;
-        return call.result != 0 && call.result != kNotReady && !has(work_.name_of(call.name), {"LastError"});
+        constexpr int64_t kNotReady = 600, kCannotBeUpdated = 910;
+        const std::string& name = work_.name_of(call.name);
+        return call.result != 0 && call.result != kNotReady && !has(name, {"LastError"}) &&
+               !(call.result == kCannotBeUpdated && has(name, {"ExecUpdate"}));
     }
 
     void failed_calls() {
@@ -152,10 +142,12 @@ class Rules {
         steps_.push_back(
             {"failed_calls",
              fmt::format(
-                 "{} failed {}, with code {}{}{}. Check what it returns: nothing that depends on it need be "
-                 "right.",
-                 shown(work_.name_of(first->name)), times(same), first->result, error_of(first->result),
-                 others == 0 ? "" : fmt::format("; {} failed after it", counted(others, "other call"))),
+                 "{} failed {}, with code {}{}{}. {}", shown(work_.name_of(first->name)), times(same),
+                 first->result, error_of(first->result),
+                 others == 0 ? "" : fmt::format("; {} failed after it", counted(others, "other call")),
+                 is_fault_of_a_kernel(first->result)
+                     ? "A kernel launched before it is at fault: ./lab sanitize PROGRAM finds out which."
+                     : "Check what it returns: nothing that depends on it need be right."),
              std::nullopt});
     }
 
@@ -236,16 +228,15 @@ class Rules {
         const auto kernels = std::ssize(all.kernels_ns);
         if (all.calls_ns.empty()) return " before the next launch. Launch less, and more at once.";
         const bool are_graphs = 2 * all.graphs > std::ssize(all.calls_ns);
-        return fmt::format(" before the next launch: {} of {} (median), and {} takes {}{}. {}",
-                           counted(kernels, "kernel"), format_ns(times_of(all.kernels_ns).median_ns),
-                           are_graphs ? "a cudaGraphLaunch" : "a launch call",
-                           format_ns(times_of(all.calls_ns).median_ns),
-                           2 * a_.idle_no_call_ns > a_.gpu_idle_ns
-                               ? fmt::format("; for {} of all idle time the host is in no CUDA call",
-                                             format_ns(a_.idle_no_call_ns))
-                               : "",
-                           are_graphs ? "Put more work into each graph."
-                                      : "Launch less: fuse kernels, or put them into a CUDA graph.");
+        return fmt::format(
+            " before the next launch: {} of {} (median), and {} takes {}{}. {}", counted(kernels, "kernel"),
+            format_ns(times_of(all.kernels_ns).median_ns), are_graphs ? "a cudaGraphLaunch" : "a launch call",
+            format_ns(times_of(all.calls_ns).median_ns),
+            2 * a_.idle_no_call_ns > a_.gpu_idle_ns
+                ? fmt::format("; for {} of all idle time the host is in no CUDA call",
+                              format_ns(a_.idle_no_call_ns))
+                : "",
+            are_graphs ? advice_on_graphs() : "Launch less: fuse kernels, or put them into a CUDA graph.");
     }
 
     /// The first of the calls, or no call: where the host is for longest, if that is a good part of the time.
@@ -254,18 +245,20 @@ class Rules {
         int64_t ns = 0;
         bool launches_or_waits = false;
     };
-    [[nodiscard]] static Host host_in(const HostTime& call) {
+    [[nodiscard]] Host host_in(const HostTime& call, bool is_queued) const {
         return {fmt::format("in {} ({}{})", shown(call.name), counted(call.count, "call"),
                             call.count == 1 ? "" : ", at most " + format_ns(call.longest_ns) + " in one"),
-                advice_on(call.name, 2 * call.longest_ns > call.ns), call.ns,
+                advice_on(call, is_queued), call.ns,
                 has(call.name, {"Launch", "Synchronize", "Memcpy", "Memset"})};
     }
-    [[nodiscard]] Host host_in(const std::vector<HostTime>& calls, int64_t no_call_ns, int64_t of_ns) const {
+    /// `is_queued`: the work after the gaps was launched before they began.
+    [[nodiscard]] Host host_in(const std::vector<HostTime>& calls, int64_t no_call_ns, int64_t of_ns,
+                               bool is_queued) const {
         if (whole_.api_calls.empty()) return {};
         constexpr int64_t kGoodPart = 3;
         Host host =
             !calls.empty() && calls[0].ns > no_call_ns
-                ? host_in(calls[0])
+                ? host_in(calls[0], is_queued)
                 : Host{"in no CUDA call",
                        !whole_.cpu_samples.empty() ? "The table of host functions says where it is instead."
                        : !whole_.os_calls.empty()
@@ -279,37 +272,114 @@ class Rules {
     /// Calls that neither launch nor wait, if they take much of the span.
     [[nodiscard]] Host in_other_call() const {
         for (const HostTime& call : a_.idle_by_call)
-            if (const Host host = host_in(call); is_much(host.ns) && !host.launches_or_waits) return host;
+            if (const Host host = host_in(call, false); is_much(host.ns) && !host.launches_or_waits)
+                return host;
         return {};
     }
 
+    /// What to do about time that the host spends in calls of this function while the GPU has nothing to do.
+    [[nodiscard]] std::string advice_on(const HostTime& of, bool is_queued) const {
+        const std::string& call = of.name;
+        const bool is_one = 2 * of.longest_ns > of.ns;
+        if (has(call, {"ProfilerStart", "ProfilerStop"}))
+            return "It belongs to the recording, not to the program.";
+        if (has(call, {"GraphLaunch"})) return advice_on_graphs();
+        if (has(call, {"LibraryLoad", "ModuleLoad", "GetFunction", "LibraryGet", "FuncGetAttributes"}) ||
+            (is_one && has(call, {"Launch"})))
+            return "A kernel's code is loaded when it is first used: launch it once before the time that "
+                   "counts.";
+        if (has(call, {"Memset", "MemcpyPeer", "Memcpy3DPeer"}))
+            return has(call, {"Async"}) ? "Do more in one call."
+                                        : "Its Async form lets the host queue more work meanwhile.";
+        if (has(call, {"MemcpyAsync", "Memcpy2DAsync"}))
+            return "Copy from pinned memory, and copy more at once.";
+        if (has(call, {"Alloc", "Malloc", "Free", "HostRegister", "HostUnregister"}))
+            return is_one ? "Allocate before the work begins."
+                          : "Allocate once, before the work, and use it again.";
+        if (has(call, {"Create", "Instantiate", "Destroy", "Upload"}))
+            return is_one ? "Make it before the work begins." : "Make it once, and use it again.";
+        if (has(call, {"Synchronize"}))
+            return is_queued ? "The next work was queued: look what it waits for."
+                             : "Queue more work before the host waits.";
+        if (has(call, {"Memcpy"}))
+            return "The host waits in it: take cudaMemcpyAsync from pinned memory, and queue more work "
+                   "before it waits.";
+        if (has(call, {"Launch"})) return "Launch less: fuse kernels, or put them into a CUDA graph.";
+        return "Look whether it is needed there.";
+    }
+
+    [[nodiscard]] std::string advice_on_graphs() const {
+        const bool are_nodes_recorded =
+            whole_.format == SourceFormat::nsys &&
+            std::any_of(whole_.kernels.begin(), whole_.kernels.end(), [&](const Kernel& k) {
+                return is_of_a_graph(whole_, k) && whole_.full_name_of(k.name) != kGraphAsAWhole;
+            });
+        return std::string("Put more work into each graph.") +
+               (are_nodes_recorded ? " nsys slows the call down, as it records each node: look again with "
+                                     "--cuda-graph-trace=graph."
+                                   : "");
+    }
+
+    [[nodiscard]] static bool is_of_a_graph(const Trace& trace, const Kernel& k) {
+        return k.call >= 0 &&
+               has(trace.name_of(trace.api_calls[static_cast<std::size_t>(k.call)].name), {"GraphLaunch"});
+    }
+
+    /// Idle time: of long gaps and of short ones, if both are worth a word; more of it comes first.
+    void gaps() {
+        const std::optional<FirstStep> short_gaps = of_short_gaps(), idle = of_gaps(short_gaps.has_value());
+        if (idle) steps_.push_back(*idle);
+        if (short_gaps) steps_.push_back(*short_gaps);
+        if (idle && short_gaps && *idle->share < *short_gaps->share)
+            std::iter_swap(&steps_.back(), &steps_.back() - 1);
+    }
+
     /// Gaps that are no short ones, or all of them if nothing was said about these.
-    void idle(bool has_short_gaps) {
+    [[nodiscard]] std::optional<FirstStep> of_gaps(bool has_short_gaps) const {
         const auto& [after, in_time, launching] = a_.short_gaps;
-        const int64_t long_ns = a_.gpu_idle_ns - after.ns - in_time.ns - launching.ns;
-        if (!is_much(has_short_gaps ? long_ns : a_.gpu_idle_ns) || a_.gaps.empty()) return;
+        const int64_t idle_ns =
+            has_short_gaps ? a_.gpu_idle_ns - after.ns - in_time.ns - launching.ns : a_.gpu_idle_ns;
+        if (!is_much(idle_ns) || a_.gaps.empty()) return std::nullopt;
         const Gap& gap = a_.gaps[0];
         const bool is_one = 2 * gap.ns >= a_.gpu_idle_ns;
-        Host host = is_one ? host_in(gap.calls, gap.no_call_ns, gap.ns)
-                           : host_in(a_.idle_by_call, a_.idle_no_call_ns, a_.gpu_idle_ns);
+        Host host = is_one ? host_in(gap.calls, gap.no_call_ns, gap.ns, is_queued(gap))
+                           : host_in(a_.idle_by_call, a_.idle_no_call_ns, a_.gpu_idle_ns, are_queued());
         if (has_short_gaps && !is_one && (host.ns == 0 || host.launches_or_waits)) {
             host = in_other_call();
-            if (host.ns == 0) return;
+            if (host.ns == 0) return std::nullopt;
         }
-        std::string text = fmt::format("The GPU is idle for {}", part_of_whole(a_.gpu_idle_ns, a_.span_ns));
+        std::string text = fmt::format("The GPU is idle for {}", part_of_whole(idle_ns, a_.span_ns));
+        if (has_short_gaps) text += fmt::format(" in gaps of {} or more", format_ns(kShortGap_ns));
         if (is_one)
             text += fmt::format(": {} of it are one gap, between {} and {}", format_ns(gap.ns),
                                 shown(gap.before), shown(gap.after));
         text += '.';
         if (host.ns > 0)
             text += fmt::format(" For {} of {} the host is {}. {}", format_ns(host.ns),
-                                is_one ? "the gap" : "it", host.where, host.advice);
+                                is_one           ? "the gap"
+                                : has_short_gaps ? "all idle time"
+                                                 : "it",
+                                host.where, host.advice);
         else if (whole_.api_calls.empty())
             text += " Record CUDA's calls, too, to see what the host does meanwhile.";
         else if (!is_one)
             text += " No one call takes a third of it: the table says which the host is in.";
         if (is_one) text += " Look: " + look_at(gap);
-        add("idle", a_.gpu_idle_ns, text);
+        return step("idle", idle_ns, text);
+    }
+
+    /// Was the work after the gap, or after most of the idle time, launched before that began? Of work whose
+    /// launch is not known nothing can be said.
+    [[nodiscard]] bool is_queued(const Gap& gap) const {
+        return gap.cause != "host_wait" && knows_all_launches();
+    }
+    [[nodiscard]] bool are_queued() const {
+        return 2 * a_.idle.host_wait_ns < a_.gpu_idle_ns && knows_all_launches();
+    }
+    [[nodiscard]] bool knows_all_launches() const {
+        const auto is_known = [](const auto& work) { return work.call >= 0; };
+        return std::all_of(work_.kernels.begin(), work_.kernels.end(), is_known) &&
+               std::all_of(work_.copies.begin(), work_.copies.end(), is_known);
     }
 
     /// The command that draws a gap and some time around it; its clock begins where the picture does.
@@ -464,13 +534,16 @@ class Rules {
                      has(work_.name_of(work_.api_calls[static_cast<std::size_t>(c.call)].name), {"Async"});
         add("pageable", all.ns(),
             fmt::format("Pageable memory: {} take {}, {}{}{}. Pinned memory (cudaMallocHost) is faster, and "
-                        "can be copied while kernels run.",
+                        "can be copied while kernels run. But pinning can take longer than a copy: it pays "
+                        "for what is copied often.",
                         format_bytes(static_cast<double>(all.bytes())), part_of_whole(all.ns(), a_.span_ns),
                         all.text(),
                         pinned.bytes() == 0 ? "" : fmt::format("; pinned memory {}", pinned.text()),
-                        async == 0 ? ""
-                                   : fmt::format(". {} of {} are calls of cudaMemcpyAsync all the same",
-                                                 number(async), counted(all.count(), "copy"))));
+                        async == 0   ? ""
+                        : async == 1 ? fmt::format(". 1 copy of {} is a call of cudaMemcpyAsync all the same",
+                                                   number(all.count()))
+                                     : fmt::format(". {} of {} are calls of cudaMemcpyAsync all the same",
+                                                   number(async), counted(all.count(), "copy"))));
     }
 
     void bus() {
@@ -545,10 +618,10 @@ class Rules {
 }  // namespace
 
 std::vector<FirstStep> first_steps(const Trace& trace, const Analysis& analysis, const std::string& file,
-                                   int64_t page_faults_ns) {
-    if (!analysis.range) return Rules(trace, trace, analysis, file).take(page_faults_ns);
+                                   const PageFaults& page_faults) {
+    if (!analysis.range) return Rules(trace, trace, analysis, file).take(page_faults);
     const RangePart part = select_range(trace, *analysis.range);
-    return Rules(trace, part.trace, analysis, file).take(page_faults_ns);
+    return Rules(trace, part.trace, analysis, file).take(page_faults);
 }
 
 const std::vector<std::string>& first_step_rules() {

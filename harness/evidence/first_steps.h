@@ -1,5 +1,5 @@
 // What to do first about a program's time on the GPU. Each rule is a number and a threshold; rules come in
-// one order, and nothing is weighed against anything else.
+// one order, and nothing is weighed against anything else but long gaps against short ones.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,17 @@ struct FirstStep {
     std::optional<double> share;  ///< of the span; nothing for failed calls
 };
 
+/// What a recording knows of page faults of managed memory, of which a trace has none.
+struct PageFaults {
+    int64_t gpu_ns = 0;            ///< that the GPU's take
+    bool knows_functions = false;  ///< does it hold page faults of the host, with its functions?
+};
+
 /// At most three, in the order of the rules: those that hold for at least a tenth of the span, or for what
 /// their rule says. `analysis` is of this trace; with a range, they are about the range. `file` is named in
-/// commands. `page_faults_ns`: what the GPU's page faults of managed memory take, of which a trace has none.
+/// commands.
 [[nodiscard]] std::vector<FirstStep> first_steps(const Trace& trace, const Analysis& analysis,
-                                                 const std::string& file, int64_t page_faults_ns = 0);
+                                                 const std::string& file, const PageFaults& page_faults = {});
 
 /// The rules in their order.
 [[nodiscard]] const std::vector<std::string>& first_step_rules();

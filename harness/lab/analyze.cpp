@@ -68,10 +68,12 @@ std::span<const T> shown(const std::vector<T>& all) {
 }
 
 std::vector<FirstStep> steps_of(const ReportFile& report, const Analysis& a, const std::string& file) {
-    int64_t page_faults_ns = 0;
-    if (report.evidence)
-        page_faults_ns = unified_memory_json(*report.evidence, a.range)["gpu_page_faults"]["total_ns"];
-    return first_steps(report.trace(), a, file, page_faults_ns);
+    PageFaults page_faults;
+    if (report.evidence) {
+        const auto memory = unified_memory_json(*report.evidence, a.range);
+        page_faults = {memory["gpu_page_faults"]["total_ns"], !memory["cpu_page_faults"].empty()};
+    }
+    return first_steps(report.trace(), a, file, page_faults);
 }
 
 /// The command that asks the learner about the report's program; "" if none does, or it has been answered.

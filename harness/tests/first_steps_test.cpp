@@ -105,8 +105,10 @@ TEST_CASE("first steps: the faulty program of a case is told its fault, and the 
     // Its kernels are many, and the host is far ahead all the same.
     CHECK(rules_of(steps_of_evidence("ch06_graphs/exercises/1_capture_attention", "starter", "answer"))[0] ==
           "gpu_gaps");
-    CHECK(steps_of_evidence("ch06_graphs/exercises/2_recapture", "starter", "with graphs")[0].text.find(
+    CHECK(steps_of_evidence("ch06_graphs/exercises/2_recapture", "starter", "with graphs")[1].text.find(
               "cudaGraphInstantiate (59 calls") != std::string::npos);
+    CHECK(steps_of_evidence("ch05_streams/exercises/8_mill_and_bakery", "starter", "day")[0].text.ends_with(
+        "The next work was queued: look what it waits for."));
 }
 
 TEST_CASE("first steps: at most three on any recording, each once, in the order of the rules, with a number" *
@@ -126,7 +128,17 @@ TEST_CASE("first steps: at most three on any recording, each once, in the order 
         CAPTURE(path);
         CHECK(steps.size() <= 3);
         auto last = order.begin();
+        const auto is_short = [](const FirstStep& s) {
+            return s.rule == "launch_bound" || s.rule == "waits" || s.rule == "gpu_gaps";
+        };
         for (const FirstStep& step : steps) {
+            // Of long gaps and short ones, those come first that take more time.
+            if (step.rule == "idle" && last != order.begin() && &step != steps.data() &&
+                is_short(*(&step - 1))) {
+                CHECK(*(&step - 1)->share > *step.share);
+                seen.insert(step.rule);
+                continue;
+            }
             const auto at = std::find(last, order.end(), step.rule);
             REQUIRE(at != order.end());
             last = std::next(at);
@@ -145,9 +157,15 @@ TEST_CASE("first steps: page faults of the GPU, which are told beside the trace"
         fs::path(LAB_SOURCE_FOLDER) / "ch02_nsys/exercises/8_weir/evidence/h100-80gb-hbm3";
     const Evidence evidence = Evidence::open(folder / "starter.sqlite");
     const Analysis analysis = analyse(evidence.trace(), "river");
-    const auto steps = [&](int64_t ns) { return first_steps(evidence.trace(), analysis, "x", ns); };
+    const auto steps = [&](int64_t ns, bool knows_functions = false) {
+        return first_steps(evidence.trace(), analysis, "x", {ns, knows_functions});
+    };
     CHECK(rules_of(steps(analysis.span_ns / 5))[0] == "page_faults");
     CHECK(rules_of(steps(analysis.span_ns / 20))[0] == "idle");
+    CHECK(steps(analysis.span_ns / 5)[0].text.ends_with(
+        "nsys says which host functions fetch the pages back: --cuda-um-cpu-page-faults=true."));
+    CHECK(steps(analysis.span_ns / 5, true)[0].text.ends_with(
+        "The table 'CPU page faults in' says which host functions fetch the pages back."));
 }
 
 TEST_CASE("first steps: one long gap is said to be one, with where the host is and how to look at it") {
@@ -205,7 +223,68 @@ TEST_CASE("first steps: copies and kernels that could overlap, pageable memory, 
     CHECK(pageable[0].text ==
           "Pageable memory: 200 MB take 20 of 40 ms, H2D at 10 GB/s. 4 of 4 copies are calls of "
           "cudaMemcpyAsync all the same. Pinned memory (cudaMallocHost) is faster, and can be copied while "
-          "kernels run.");
+          "kernels run. But pinning can take longer than a copy: it pays for what is copied often.");
+    Story once;
+    once.copy(0, 5 * kMs, Direction::host_to_device, "pageable");
+    CHECK(once.steps()[0].text.find("1 copy of 1 is a call of cudaMemcpyAsync all the same.") !=
+          std::string::npos);
+}
+
+TEST_CASE("first steps: what to do about time in a call depends on the call") {
+    // Of a gap in which the host is in this call. A graph's kernels: as nodes, or all as one.
+    const auto advice = [](const std::string& call, bool is_queued = false, const char* graph = nullptr) {
+        Story story;
+        story.trace.names.push_back(call);
+        if (graph) story.trace.names[0] = graph;
+        const int64_t name = std::ssize(story.trace.names) - 1;
+        story.kernel(0, 10'000, 10 * kMs);
+        if (graph) story.trace.api_calls[0].name = name;
+        if (is_queued) story.kernel(6000, 20 * kMs, 30 * kMs);
+        story.call(11 * kMs, 19 * kMs, name);
+        if (!is_queued) story.kernel(19 * kMs, 20 * kMs, 30 * kMs);
+        const std::string text = story.steps().at(0).text;
+        const std::size_t begin = text.find(" (1 call). ") + 11;
+        return text.substr(begin, text.find(" Look: ") - begin);
+    };
+    CHECK(advice("cudaDeviceSynchronize") == "Queue more work before the host waits.");
+    CHECK(advice("cudaDeviceSynchronize", true) == "The next work was queued: look what it waits for.");
+    CHECK(advice("cudaLaunchKernel").starts_with("A kernel's code is loaded when it is first used"));
+    CHECK(advice("cudaGraphLaunch") == "Put more work into each graph.");
+    CHECK(advice("cudaGraphLaunch", false, kGraphAsAWhole) == "Put more work into each graph.");
+    CHECK(advice("cudaGraphLaunch", false, "add") ==
+          "Put more work into each graph. nsys slows the call down, as it records each node: look again with "
+          "--cuda-graph-trace=graph.");
+    CHECK(advice("cudaMemcpy").starts_with("The host waits in it: take cudaMemcpyAsync"));
+    for (const char* call : {"cudaMemset", "cudaMemcpyPeer"})
+        CHECK(advice(call) == "Its Async form lets the host queue more work meanwhile.");
+    for (const char* call : {"cudaMemsetAsync", "cudaMemcpyPeerAsync"})
+        CHECK(advice(call) == "Do more in one call.");
+    CHECK(advice("cudaDeviceEnablePeerAccess") == "Look whether it is needed there.");
+}
+
+TEST_CASE("first steps: what is said of long gaps leaves out short ones that have a sentence") {
+    const auto program = [](int64_t long_ns) {
+        Story story;
+        for (int64_t i = 0; i < 100; ++i)
+            story.kernel(i * 20'000 + 10'000, i * 20'000 + 15'000, i * 20'000 + 20'000);
+        const int64_t end_ns = 100 * 20'000 + long_ns;
+        story.call(100 * 20'000, end_ns, 3);
+        story.kernel(end_ns, end_ns + 10'000, end_ns + 20'000);
+        return story.steps();
+    };
+    const auto more = program(5 * kMs);
+    REQUIRE(rules_of(more) == Rules{"idle", "launch_bound"});
+    CHECK(
+        more[0].text.starts_with("The GPU is idle for 5.01 of 7 ms in gaps of 100 µs or more: 5.01 ms of it "
+                                 "are one gap, between add and add. For 5 ms of the gap the host is in "
+                                 "cudaHostAlloc (1 call)."));
+    CHECK(more[1].text.starts_with("The GPU is idle for 1.49 of 7 ms in 99 short gaps"));
+    const auto less = program(kMs / 5 * 6);
+    REQUIRE(rules_of(less) == Rules{"launch_bound", "idle"});
+    CHECK(
+        less[1].text ==
+        "The GPU is idle for 1.21 of 3.21 ms in gaps of 100 µs or more. For 1.2 ms of all idle time the host "
+        "is in cudaHostAlloc (1 call). Allocate before the work begins.");
 }
 
 TEST_CASE("first steps: short kernels wait for launches, or for a host that waits") {
@@ -236,8 +315,24 @@ TEST_CASE("first steps: a failed call comes first; a query that is not ready has
     story.call(12 * kMs, 12 * kMs + 100, 1, 9);
     story.call(13 * kMs, 13 * kMs + 100, 4, 700);
     REQUIRE(rules_of(story.steps()) == Rules{"failed_calls", "kernel"});
-    CHECK(story.steps()[0].text.starts_with(
-        "cudaLaunchKernel failed once, with code 9 (invalid configuration); 1 other call failed after it."));
+    CHECK(
+        story.steps()[0].text.starts_with("cudaLaunchKernel failed once, with code 9 (invalid "
+                                          "configuration); 1 other call failed after it. Check "
+                                          "what it returns"));
+}
+
+TEST_CASE(
+    "first steps: a fault of a kernel is looked for in kernels; a graph that cannot be updated is none") {
+    Story story;
+    story.kernel(0, 10'000, 10 * kMs);
+    story.trace.names[5] = "cudaGraphExecUpdate";
+    story.call(11 * kMs, 11 * kMs + 100, 5, 910);
+    CHECK(rules_of(story.steps()) == Rules{"kernel"});
+    story.call(12 * kMs, 12 * kMs + 100, 4, 700);
+    CHECK(story.steps()[0].text ==
+          "cudaDeviceSynchronize failed once, with code 700 (illegal address). A kernel launched before it "
+          "is at "
+          "fault: ./lab sanitize PROGRAM finds out which.");
 }
 
 TEST_CASE("first steps: nothing is said of a program that keeps its GPU busy, and of an empty trace") {
