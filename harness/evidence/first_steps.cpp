@@ -577,34 +577,81 @@ class Rules {
         });
         if (first == a_.kernels.end()) return;
         const KernelUse& top = *first;
+        constexpr int64_t kWorthALook_ns = 5000;
         Intervals runs;
-        for (const Kernel& k : work_.kernels)
-            if (k.device == a_.device && work_.full_name_of(k.name) == top.full_name)
-                runs.push_back({k.start_ns, k.end_ns});
+        double long_enough_ns = 0;
+        int64_t launch_ns = INT64_MAX;  // of the first run that is nearly the longest
+        for (const Kernel& k : work_.kernels) {
+            if (k.device != a_.device || work_.full_name_of(k.name) != top.full_name) continue;
+            runs.push_back({k.start_ns, k.end_ns});
+            const int64_t run_ns = k.end_ns - k.start_ns;
+            if (run_ns >= kWorthALook_ns) long_enough_ns += static_cast<double>(run_ns);
+            if (k.call >= 0 && run_ns >= top.max_ns / 5 * 4)
+                launch_ns = std::min(launch_ns, work_.api_calls[static_cast<std::size_t>(k.call)].start_ns);
+        }
         const int64_t ns = total(merge(std::move(runs)));
         if (2 * ns < a_.span_ns) return;
-        constexpr int64_t kWorthALook_ns = 5000;
-        std::vector<std::string> ncu{"ncu",   "-k",  short_kernel_name(top.full_name), "-c", "1",
-                                     "--set", "full"};
-        if (can_be_named_to_ncu()) append(ncu, {"--nvtx", "--nvtx-include", *a_.range + "/"});
-        ncu.emplace_back("PROGRAM");
         const auto namesakes = std::count_if(a_.kernels.begin(), a_.kernels.end(), [&](const KernelUse& k) {
             return short_kernel_name(k.full_name) == short_kernel_name(top.full_name);
         });
         add("kernel", ns,
             fmt::format(
-                "{} runs for {}: {}. {}", shown(top.name), part_of_whole(ns, a_.span_ns),
-                top.count == 1
-                    ? std::string("once")
-                    : fmt::format("{}, {} each", counted(top.count, "time"), format_ns(top.median_ns)),
+                "{} runs for {}: {}. {}", shown(top.name), part_of_whole(ns, a_.span_ns), runs_of(top),
                 top.full_name == kGraphAsAWhole
                     ? "Record it with --cuda-graph-trace=node, which says what its kernels do."
-                : top.median_ns < kWorthALook_ns
+                : 2 * long_enough_ns < static_cast<double>(top.total_ns)
                     ? "Give each run more work before you profile it."
                     : fmt::format(
                           "See why{}: {}",
                           namesakes == 1 ? "" : fmt::format(" ({} kernels have that name)", namesakes),
-                          shell_line(ncu))));
+                          ncu_command(short_kernel_name(top.full_name), launch_ns))));
+    }
+
+    /// "20 times, 61.5 µs each"; the median and the longest run if the product is not what all take.
+    [[nodiscard]] static std::string runs_of(const RunTimes& runs) {
+        if (runs.count == 1) return "once";
+        const auto median_ns = static_cast<double>(runs.median_ns);
+        const double as_product = static_cast<double>(runs.count) * median_ns,
+                     share = as_product / static_cast<double>(std::max<int64_t>(runs.total_ns, 1));
+        const bool is_longer = static_cast<double>(runs.max_ns) > 1.5 * median_ns;
+        return fmt::format("{}, {} {}{}", counted(runs.count, "time"), format_ns(runs.median_ns),
+                           !is_longer && share > 0.9 && share < 1.1 ? "each" : "(median)",
+                           is_longer ? " and at most " + format_ns(runs.max_ns) : "");
+    }
+
+    /// The command for the run whose launch began at `launch_ns`. Whether --launch-skip counts launches
+    /// outside of the NVTX range its manual does not say: never both.
+    [[nodiscard]] std::string ncu_command(const std::string& kernel, int64_t launch_ns) const {
+        const bool by_range = can_be_named_to_ncu();
+        int64_t skip = launches_before(launch_ns, kernel, work_);
+        if (skip > 0 || !by_range) skip = launches_before(launch_ns, kernel, whole_);
+        std::vector<std::string> ncu{"ncu", "-k", kernel};
+        if (skip > 0) append(ncu, {"--launch-skip", std::to_string(skip)});
+        append(ncu, {"-c", "1", "--set", "full"});
+        if (skip == 0 && by_range) append(ncu, {"--nvtx", "--nvtx-include", *a_.range + "/"});
+        ncu.emplace_back("PROGRAM");
+        return shell_line(ncu);
+    }
+
+    /// Launches of kernels of this short name, which ncu's -k takes all; 0 if another run may have them in
+    /// another order, or if the recording may have missed some.
+    [[nodiscard]] static int64_t launches_before(int64_t launch_ns, const std::string& kernel,
+                                                 const Trace& trace) {
+        if (trace.format != SourceFormat::nsys) return 0;
+        std::map<int64_t, bool> is_named_so;  // by Kernel::name
+        const ApiCall* first = nullptr;
+        int64_t before = 0;
+        for (const Kernel& k : trace.kernels) {
+            const auto [name, is_new] = is_named_so.try_emplace(k.name);
+            if (is_new) name->second = short_kernel_name(trace.full_name_of(k.name)) == kernel;
+            if (!name->second) continue;
+            if (k.call < 0 || is_of_a_graph(trace, k)) return 0;
+            const ApiCall& call = trace.api_calls[static_cast<std::size_t>(k.call)];
+            if (!first) first = &call;
+            if (call.process != first->process || call.thread != first->thread) return 0;
+            before += call.start_ns < launch_ns;
+        }
+        return before;
     }
 
     const Trace& whole_;

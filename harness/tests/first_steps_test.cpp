@@ -107,6 +107,10 @@ TEST_CASE("first steps: the faulty program of a case is told its fault, and the 
           "gpu_gaps");
     CHECK(steps_of_evidence("ch06_graphs/exercises/2_recapture", "starter", "with graphs")[1].text.find(
               "cudaGraphInstantiate (59 calls") != std::string::npos);
+    // The first launch of `forecast` has one block.
+    CHECK(steps_of_evidence("ch05_streams/exercises/5_ferries", "solution", "")
+              .back()
+              .text.ends_with("ncu -k forecast --launch-skip 1 -c 1 --set full PROGRAM"));
     CHECK(steps_of_evidence("ch05_streams/exercises/8_mill_and_bakery", "starter", "day")[0].text.ends_with(
         "The next work was queued: look what it waits for."));
 }
@@ -285,6 +289,52 @@ TEST_CASE("first steps: what is said of long gaps leaves out short ones that hav
         less[1].text ==
         "The GPU is idle for 1.21 of 3.21 ms in gaps of 100 µs or more. For 1.2 ms of all idle time the host "
         "is in cudaHostAlloc (1 call). Allocate before the work begins.");
+}
+
+TEST_CASE("first steps: ncu is sent to a run that takes long, past the launches before it") {
+    const auto last = [](const Story& story) { return story.steps().back().text; };
+    Story story;
+    story.kernel(0, 10'000, 20'000);
+    for (int64_t i = 0; i < 2; ++i) story.kernel(10'000 + i * kMs, 20'000 + i * 5 * kMs, (i + 1) * 5 * kMs);
+    CHECK(last(story) ==
+          "add runs for 9.97 of 9.99 ms: 3 times, 4.98 ms (median). See why: ncu -k add --launch-skip 1 -c 1 "
+          "--set full PROGRAM");
+    story.trace.api_calls[1].thread = 2;  // which launches first?
+    CHECK(last(story).ends_with("ncu -k add -c 1 --set full PROGRAM"));
+    story.trace.api_calls[1].thread = 1;
+    story.trace.names[1] = "cudaGraphLaunch";
+    CHECK(last(story).ends_with("ncu -k add -c 1 --set full PROGRAM"));
+    story.trace.names[1] = "cudaLaunchKernel";
+    // Launches before the range count, if some in it are to be skipped.
+    story.trace.ranges.push_back({500'000, 2 * kMs, 1, 1, false, "solve", "", 0});
+    const auto in_range = [&] {
+        return first_steps(story.trace, analyse(story.trace, "solve"), "r.sqlite").back().text;
+    };
+    CHECK(in_range().ends_with("ncu -k add -c 1 --set full --nvtx --nvtx-include solve/ PROGRAM"));
+    story.trace.kernels[1].end_ns = 30'000;
+    story.trace.ranges[0].start_ns = 0;
+    story.trace.api_calls[0].start_ns = 0;
+    CHECK(in_range().ends_with("ncu -k add --launch-skip 2 -c 1 --set full PROGRAM"));
+}
+
+TEST_CASE("first steps: a kernel's runs are a product only if that is what they take") {
+    const auto program = [](int64_t short_ns, int64_t long_ns) {
+        Story story;
+        int64_t at_ns = 10'000;
+        for (int64_t i = 0; i < 100; ++i) {
+            const int64_t end_ns = at_ns + (i == 50 ? long_ns : short_ns);
+            story.kernel(i, at_ns, end_ns);
+            at_ns = end_ns;
+        }
+        return story.steps().back().text;
+    };
+    CHECK(program(20'000, 22'000).starts_with("add runs for 2 of 2 ms: 100 times, 20 µs each. See why"));
+    CHECK(program(20'000, 70 * kMs)
+              .starts_with("add runs for 72 of 72 ms: 100 times, 20 µs (median) and at most 70 ms. "
+                           "See why: ncu -k add --launch-skip 50 "));
+    // Most of the time is in long runs, or it isn't.
+    CHECK(program(2000, 70 * kMs).find("See why") != std::string::npos);
+    CHECK(program(2000, 6000).ends_with("Give each run more work before you profile it."));
 }
 
 TEST_CASE("first steps: short kernels wait for launches, or for a host that waits") {
