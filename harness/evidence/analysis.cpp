@@ -87,19 +87,14 @@ std::vector<DeviceUse> use_of_gpus(const Trace& whole, const std::map<int64_t, M
     return all;
 }
 
-/// The GPU with the most kernel time, or the most copies where there are no kernels.
-void choose_device(const Trace& trace, Analysis& a) {
-    struct Load {
-        int64_t kernel_ns = 0, copies = 0;
-        auto operator<=>(const Load&) const = default;
-    };
-    std::map<int64_t, Load> load;
-    for (const Kernel& k : trace.kernels) load[k.device].kernel_ns += k.end_ns - k.start_ns;
-    for (const Copy& c : trace.copies) ++load[c.device].copies;
-    Load most{-1, 0};
-    for (const auto& [device, l] : load) {
-        if (l > most) most = l, a.device = device;
-    }
+/// The GPU that computes longest, or is busy longest where none computes.
+void choose_device(Analysis& a) {
+    const auto most = std::max_element(a.devices.begin(), a.devices.end(),
+                                       [](const DeviceUse& one, const DeviceUse& other) {
+                                           return std::pair(one.compute_ns, one.gpu_busy_ns) <
+                                                  std::pair(other.compute_ns, other.gpu_busy_ns);
+                                       });
+    if (most != a.devices.end()) a.device = most->device;
 }
 
 void check_device(const Analysis& a, int64_t device) {
@@ -323,7 +318,7 @@ Analysis analyse(const Trace& trace, const std::optional<std::string>& range,
     if (device)
         check_device(a, *device), a.device = *device;
     else
-        choose_device(of, a);
+        choose_device(a);
     breakdown(of, trace, work[a.device], gpus[a.device], a);  // of a trace without work, both are empty
     by_stream(of, a);
     by_kernel(of, a);

@@ -128,8 +128,8 @@ struct Analysis : GpuTime {
 };
 
 /// The numbers of the trace, or of the work launched in NVTX ranges of this name. An Error lists the ranges
-/// if none has it. They are of this GPU, or else of the one with the most kernel time; an Error lists the
-/// GPUs with work if this one has none.
+/// if none has it. They are of this GPU, or else of the one that computes longest; an Error lists the GPUs
+/// with work if this one has none.
 [[nodiscard]] Analysis analyse(const Trace& trace, const std::optional<std::string>& range = std::nullopt,
                                const std::optional<int64_t>& device = std::nullopt);
 

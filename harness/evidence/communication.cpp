@@ -6,7 +6,9 @@ namespace lab {
 
 bool is_communication_kernel(std::string_view full_name) {
     const std::string function = short_function(full_name);
-    return function.starts_with("nccl") || function.starts_with("nvshmem");
+    // NVSHMEM names the kernels of its collectives without its prefix: barrier_on_stream_kernel_threadgroup.
+    return function.starts_with("nccl") || function.starts_with("nvshmem") ||
+           function.find("_on_stream_kernel") != std::string::npos;
 }
 
 std::vector<bool> communication_names(const Trace& trace) {

@@ -356,7 +356,7 @@ void print_time(const ReportFile& report, const std::string& file, const Analysi
         fmt::print("{}\n", paragraph(fmt::format("{} GPUs did work; this is about GPU {}{}. CUDA calls, "
                                                  "ranges and threads are of all processes.",
                                                  a.devices.size(), a.device,
-                                                 is_chosen ? "" : ", which has the most kernel time")));
+                                                 is_chosen ? "" : ", which computes longest")));
     if (a.range_ns) fmt::print("the host spent {} in the range\n", format_ns(*a.range_ns));
     fmt::print("\n");
     print_first_steps(report, file, steps);
@@ -458,9 +458,9 @@ void add_analyze(Session& session) {
         "Up to three sentences say what to do first: docs/analyze.md has their rules. Idle time is sorted by "
         "the call that launched the work at its end: it began in the gap, so the host was late; it began "
         "before, and the gap is under 30 µs, as one launch after another costs; or neither. A "
-        "device-to-device copy reads and writes, and its bytes are counted once. Memsets are no copies.\n"
-        "Of several GPUs it is about the one with the most kernel time, or that of --device; calls, ranges "
-        "and threads stay of all processes. Counters of ncu and reports of compute-sanitizer, which evidence "
+        "device-to-device copy reads and writes, and its bytes are counted once.\n"
+        "Of several GPUs it is about the one that computes longest, or that of --device; calls, ranges and "
+        "threads stay of all processes. Counters of ncu and reports of compute-sanitizer, which evidence "
         "of the course may hold, are of the whole run and shown without --range. CPU samples, OS calls and "
         "threads are of all threads while the host is in the range. Times in JSON are in ns.\n"
         "Several reports, one of each rank of a distributed job, become a table by rank: who computes "

@@ -149,7 +149,7 @@ void print_reports_compared(const Reports& reports, const Comparison& comparison
         if (a.devices.size() > 1)
             fmt::print("   {}\n",
                        paragraph(fmt::format("{} GPUs did work; this is about GPU {}{}", a.devices.size(),
-                                             a.device, device ? "" : ", which has the most kernel time"),
+                                             a.device, device ? "" : ", which computes longest"),
                                  3));
         for (const std::string& problem : report.problems)
             fmt::print("   {}\n", paragraph(yellow("this capture may not be whole: " + problem), 3));
@@ -559,8 +559,8 @@ void add_compare(Session& session) {
         "Compute, communication that no kernel hides, memory only and idle add up to the span of the GPU "
         "work, so their differences add up to its difference. Tables begin with what changed most. A kernel "
         "is the same if its full name is; else if both reports have one kernel of that short name, or one "
-        "with these launch sizes. It is about the GPU with the most kernel time of each report, or the one "
-        "of --device.\n"
+        "with these launch sizes. It is about the GPU of each report that computes longest, or the one of "
+        "--device.\n"
         "Two recordings have no error bar. ./lab gate runs two programs many times, and has one.\n"
         "In JSON each number is [A, B], null where one has no such row. Times are in ns.\n"
         "Example: ./lab compare before.nsys-rep after.nsys-rep --range solve",

@@ -70,6 +70,9 @@ TEST_CASE("analysis: of a GPU that is asked for, and of all of them") {
                          Error);
     CHECK_THROWS_WITH_AS((void)analyse(story.trace, "step", 5),
                          "GPU 5 did no work in range 'step'; these did: 0, 3", Error);
+    story.kernel(0, 200, 900, 3);
+    story.trace.kernels.back().name = 2;
+    CHECK(analyse(story.trace).device == 0);  // the other one waits in NCCL
 }
 
 TEST_CASE("analysis: metrics by the names that findings use, and medians") {

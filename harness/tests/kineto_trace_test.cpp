@@ -304,10 +304,13 @@ TEST_CASE("kineto: what --chrome writes of an nsys recording comes back with the
 }
 
 TEST_CASE("Kernels of NCCL and NVSHMEM are known by their function's name") {
-    for (const char* name : {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-                             "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)",
-                             "ncclDevKernel_SendRecv", "void nvshmemi_barrier_on_stream_kernel<(int)4>(int)",
-                             "void (anonymous namespace)::nvshmem_put<float>(float *)"})
+    for (const char* name :
+         {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+          "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)",
+          "ncclDevKernel_SendRecv", "void barrier_on_stream_kernel_threadgroup<(threadgroup_t)1>(int, int)",
+          "void rdxn_on_stream_kernel<float, (rdxn_ops)4, 0>(int, float *, const float *)",
+          "void nvshmemi_init_array_kernel<long>(T1 *, int, T1)",
+          "void (anonymous namespace)::nvshmem_put<float>(float *)"})
         CHECK_MESSAGE(is_communication_kernel(name), name);
     for (const char* name :
          {"", "void at::native::add<ncclDevComm>(int)", "copy_for_nccl(ncclComm*)", "gemm"})
