@@ -43,6 +43,19 @@ std::string name_in_path(std::string path) {
     return path;
 }
 
+/// "ch05/frames", the only exercise whose name is near to this one; "" if there is none, or several.
+std::string exercise_near(const std::vector<Chapter>& chapters, const std::string& name) {
+    std::vector<std::string> names, paths;
+    for (const Chapter& chapter : chapters)
+        for (const Case& exercise : chapter.exercises) {
+            names.push_back(exercise.name);
+            paths.push_back(chapter.short_id + "/" + exercise.name);
+        }
+    const auto near = std::find(names.begin(), names.end(), nearest(name, names));
+    const bool is_one = near != names.end() && std::count(near, names.end(), *near) == 1;
+    return is_one ? paths[static_cast<std::size_t>(near - names.begin())] : "";
+}
+
 }  // namespace
 
 Course Course::find() {
@@ -81,8 +94,10 @@ Chapter Course::chapter(const std::string& name) const {
         short_ids.push_back(short_chapter_id(id));
         if (name == id || chapter_by_number(name) == short_ids.back()) return read_chapter(root(), id);
     }
+    const std::string meant = exercise_near(chapters(), name);
     throw Error(
-        fmt::format("there is no chapter '{}'; there are: {}", printable(name), join(short_ids, ", ")));
+        fmt::format("there is no chapter '{}'; {}", printable(name),
+                    meant.empty() ? "there are: " + join(short_ids, ", ") : "did you mean " + meant + "?"));
 }
 
 Course::Chosen Course::choose(const std::string& name_or_path) const {

@@ -333,11 +333,14 @@ SELECT r.*, range_gpu_start(r.id) AS gpu_start, range_gpu_end(r.id) AS gpu_end F
 
 void check_is_cuda_export(const Database& database) {
     const std::string path = database.path().string();
-    if (!database.has_table("StringIds") || !database.has_table("META_DATA_EXPORT"))
+    std::vector<std::string> missing;
+    for (const char* table : {"StringIds", "META_DATA_EXPORT"})
+        if (!database.has_table(table)) missing.emplace_back(table);
+    if (!missing.empty())
         throw Error(
-            fmt::format("{} is an SQLite file, but no export of nsys (it has no tables StringIds and "
-                        "META_DATA_EXPORT). Make one with: nsys export --type sqlite REPORT.nsys-rep",
-                        path));
+            fmt::format("{} is an SQLite file, but no export of nsys (it has no table {}). Make one with: "
+                        "nsys export --type sqlite REPORT.nsys-rep",
+                        path, join(missing, " and no table ")));
     Statement version =
         database.prepare("SELECT value FROM main.META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION'");
     const std::string schema = version.next() ? version.text(0) : "none";

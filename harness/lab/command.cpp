@@ -121,14 +121,18 @@ void add_help_and_test(Session& session) {
               "NAME, -N only lists them");
 }
 
-/// Refuses a first word that is neither a command nor an option, and names the nearest command.
+/// Refuses a first word that is neither a command nor an option, and names the nearest one.
 void check_command(const CLI::App& app, const std::string& name) {
+    const bool is_option = name.starts_with('-');
     std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-    if (name.rfind('-', 0) == 0 || std::find(names.begin(), names.end(), name) != names.end()) return;
+    if (is_option)
+        names = {"--help", "--version"};
+    else
+        for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    if (name == "-h" || std::find(names.begin(), names.end(), name) != names.end()) return;
     const std::string near = nearest(name, names);
-    throw Error(fmt::format("there is no command '{}'{} ./lab help lists them.", printable(name),
-                            near.empty() ? "." : fmt::format("; did you mean {}?", near)));
+    throw Error(fmt::format("there is no {} '{}'{} ./lab help lists them.", is_option ? "option" : "command",
+                            printable(name), near.empty() ? "." : fmt::format("; did you mean {}?", near)));
 }
 
 void parse(CLI::App& app, std::vector<std::string> words) {

@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "lab/command.h"
 #include "lab/report_file.h"
+#include "tools/machine.h"
 #include "tools/ncu_csv.h"
 #include "tools/ncu_runner.h"
 
@@ -170,21 +171,38 @@ struct Pages {
     std::string label, live;
 };
 
+/// The evidence with sections of the same program that lies beside a report; "" if there is none.
+std::string sections_beside(const std::string& file) {
+    const std::string exported = exported_beside(file);
+    try {
+        if (!exported.empty() && Evidence::open(exported).was_run("ncu_details")) return exported;
+    } catch (const Error&) {  // a file that only has such a name
+    }
+    return "";
+}
+
 Pages pages_in(const DetailsOptions& options) {
+    constexpr std::string_view kSqlite = "SQLite format 3";
+    check_file(options.file);
+    const std::string exported = sections_beside(options.file);
     if (fs::path(options.file).extension() == ".ncu-rep") {
-        if (!fs::exists(options.file)) throw Error(fmt::format("there is no file {}", options.file));
+        if (!ncu() && !exported.empty())
+            throw Error(fmt::format("{} can be read only by ncu, which is not here. Its sections lie beside "
+                                    "it, exported already: give {}",
+                                    options.file, exported),
+                        kNothingCouldRun);
         Pages pages{chosen(details_of_report(options.file, announce_to_terminal), options), "", ""};
         if (!options.section.empty() || options.json)
             add_bodies(options.file, pages.launches, announce_to_terminal);
         if (options.source() || options.json) add_source(options.file, pages.launches, announce_to_terminal);
         return pages;
     }
+    if (!read_start(options.file, kSqlite.size()).starts_with(kSqlite))
+        throw Error(fmt::format("{} holds no sections of ncu. {}", options.file,
+                                exported.empty()
+                                    ? "Give evidence of the course (.sqlite), or an .ncu-rep of your own."
+                                    : "Those of this program lie beside it: give " + exported));
     const ReportFile report = open_report(options.file, false);
-    if (!report.evidence)
-        throw Error(fmt::format(
-            "{} is a trace of torch.profiler, which holds no sections of ncu: ./lab analyze shows "
-            "what it holds.",
-            options.file));
     const Evidence& evidence = *report.evidence;
     if (!evidence.was_run("ncu_details"))
         throw Error(fmt::format("{} holds no sections of ncu: {}", options.file,

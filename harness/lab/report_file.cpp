@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/error.h"
@@ -81,14 +82,18 @@ std::string recorded_of(const Course& course, const Program& program) {
 }
 
 std::string not_recorded_line(const Trace& trace) {
+    const bool no_calls = trace.api_calls.empty();
     if (trace.format == SourceFormat::kineto)
-        return paragraph(
-                   fmt::format("not in Kineto's JSON: {}OS calls, CPU samples, context switches, GPU metrics "
-                               "(nsys records them: docs/nsys.md)",
-                               trace.knows_results ? "" : "what calls returned, ")) +
+        return paragraph(fmt::format("not in {}: {}OS calls, CPU samples, context switches, GPU metrics "
+                                     "(nsys records them: docs/nsys.md)",
+                                     no_calls ? "this JSON of Kineto" : "Kineto's JSON",
+                                     no_calls              ? "CUDA calls, "
+                                     : trace.knows_results ? ""
+                                                           : "what calls returned, ")) +
                "\n";
     std::vector<std::string> missing;
-    for (const auto& [is_missing, what] : {std::pair{trace.os_calls.empty(), "OS calls"},
+    for (const auto& [is_missing, what] : {std::pair{no_calls, "CUDA calls"},
+                                           {trace.os_calls.empty(), "OS calls"},
                                            {trace.cpu_samples.empty(), "CPU samples"},
                                            {trace.thread_states.empty(), "context switches"},
                                            {trace.metrics.empty(), "GPU metrics"}})
@@ -97,12 +102,35 @@ std::string not_recorded_line(const Trace& trace) {
     return paragraph(fmt::format("not recorded: {} (docs/nsys.md: how to)", join(missing, ", "))) + "\n";
 }
 
+void check_file(const std::string& file) {
+    std::error_code unseen;
+    if (fs::is_directory(file, unseen)) throw Error(fmt::format("{} is a folder: give a file in it", file));
+    if (fs::exists(file, unseen) || unseen) return;
+    if (const std::string meant = meant_by(file); !meant.empty())
+        throw Error(fmt::format("there is no file {}{}", file, meant));
+    std::vector<std::string> beside;
+    const fs::path folder = fs::path(file).parent_path(), here = folder.empty() ? "." : folder;
+    for (const auto& entry : fs::directory_iterator(here, unseen))
+        beside.push_back(entry.path().filename().string());
+    std::sort(beside.begin(), beside.end());
+    const std::string near = nearest(fs::path(file).filename().string(), beside);
+    throw Error(fmt::format("there is no file {}{}", file,
+                            near.empty() ? "" : fmt::format("; did you mean {}?", (folder / near).string())));
+}
+
+std::string exported_beside(const fs::path& report) {
+    fs::path exported = fs::path(report).replace_extension();
+    if (exported.extension() == ".details") exported.replace_extension();
+    exported += ".sqlite";
+    std::error_code unseen;
+    return fs::exists(exported, unseen) ? exported.string() : "";
+}
+
 ReportFile open_report(const std::string& file, bool needs_trace) {
     fs::path path = file;
     auto scratch = std::make_unique<TemporaryFolder>();
     std::error_code unseen;
-    if (!fs::exists(path, unseen) && !unseen)
-        throw Error(fmt::format("there is no file {}{}", file, meant_by(file)));
+    check_file(file);
     if (path.extension() == ".ncu-rep")
         throw Error(
             fmt::format("{} is a report of ncu: ncu-ui opens it, and ./lab ncu-details {} prints it. "
@@ -111,11 +139,10 @@ ReportFile open_report(const std::string& file, bool needs_trace) {
     if (is_kineto_trace(path)) return {std::move(scratch), std::nullopt, read_kineto_trace(path), ""};
     if (path.extension() == ".nsys-rep") {
         // Without nsys, an export that lies beside the report is as good.
-        const fs::path exported = fs::path(path).replace_extension(".sqlite");
-        if (!nsys() && fs::exists(exported))
+        if (const std::string exported = exported_beside(path); !nsys() && !exported.empty())
             throw Error(fmt::format("{} can be read only by nsys, which is not here. The same recording lies "
-                                    "beside it, exported already: ./lab analyze {}",
-                                    file, shell_line({exported.string()})),
+                                    "beside it, exported already: give {}",
+                                    file, exported),
                         kNothingCouldRun);
         path = export_report(path, scratch->path() / "report.sqlite", announce_to_terminal);
     }
@@ -127,6 +154,9 @@ ReportFile open_report(const std::string& file, bool needs_trace) {
     ReportFile report{std::move(scratch), Evidence::open(path), std::nullopt, ""};
     const Evidence& evidence = *report.evidence;
     if (!evidence.provenance().empty()) report.label = source_label(evidence.provenance(), is_live(file));
+    if (needs_trace && !evidence.has_trace() && !evidence.database().has_table("TOOLS_RUN"))
+        throw Error(
+            fmt::format("{} holds only a part of a recording, too little for this. Give a whole one.", file));
     if (needs_trace && !evidence.has_trace())
         throw Error(fmt::format(
             "{} holds no trace: {}. ./lab analyze {}, without --range, shows what else it holds.", file,

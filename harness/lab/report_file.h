@@ -35,6 +35,12 @@ struct ReportFile {
     [[nodiscard]] const Trace& trace() const { return kineto ? *kineto : evidence->trace(); }
 };
 
+/// An Error if there is no such file, which names the nearest one beside it, or if it is a folder.
+void check_file(const std::string& file);
+
+/// The .sqlite with what was recorded of the same run, if it lies beside `report`; else "".
+[[nodiscard]] std::string exported_beside(const fs::path& report);
+
 /// Opens a report; an Error says why it cannot be used, as where it holds no trace and `needs_trace`. What
 /// torch.profiler wrote is known by what it begins with, whatever its name. An .nsys-rep is exported to a
 /// temporary folder: nsys would silently take an old .sqlite beside it.

@@ -50,6 +50,7 @@ TEST_CASE("course: a case is the pair, or an exercise by name, number or path") 
 TEST_CASE("course: a wrong name gets the list of the right ones") {
     const TwoExercises made;
     made.refuses("ch99", "no chapter 'ch99'; there are: ch01");
+    made.refuses("priorty", "no chapter 'priorty'; did you mean ch01/priority?");
     made.refuses("1/x", "it has: cut, priority");
     made.refuses("1/\x1b[31m", "no exercise '[31m'");
 }

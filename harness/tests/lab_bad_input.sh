@@ -33,11 +33,11 @@ bad_reports() {
     echo '{"schemaVersion": 1}' >"$bad"
     refused 'is JSON, but no trace'
     expect 2 ncu-details harness/tests/samples/kineto_made.json
-    says 'a trace of torch.profiler'
+    says 'kineto_made.json holds no sections of ncu'
     rm "$bad"
     refused 'there is no file'
     altered 's/StringIds/StringIdz/g'
-    refused 'no export of nsys'
+    refused 'no export of nsys (it has no table StringIds)'
     altered 's/correlationId/correlationIx/g'
     refused 'has no column correlationId'
     altered "s/single_thread_sum/${escape}[31m${escape}]0;x\x07ngle_s/g; s/normalise/${escape}[5malise/g"

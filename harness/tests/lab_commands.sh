@@ -44,6 +44,8 @@ names() {
         says "$2"
     }
     refused 'run ch55' "there is no chapter 'ch55'; there are: ch04, ch05"
+    refused 'hint vector_add_pipeline' 'did you mean ch05/vector_add_pipeline?'
+    refused --verson "there is no option '--verson'; did you mean --version?"
     refused 'check ch05/vector_add' 'it has: vector_add_pipeline'
     refused 'analyze ch05/buggy' "./lab analyze $recorded/buggy.sqlite"
     refused 'nsys ./x' 'a .cu file or a program that is built'
@@ -207,9 +209,16 @@ analyze() {
     says "it has 'ProfilerStep#7'"
     if try_without nsys analyze "$recorded/fixed.nsys-rep"; then
         exits 77
-        says "exported already: ./lab analyze $recorded/fixed.sqlite"
+        says "exported already: give $recorded/fixed.sqlite"
     else
         skip 'nsys is here and cannot be hidden'
+    fi
+    local ncu_report=$repository/ch03_ncu/evidence/h200/buggy.details.ncu-rep
+    if try_without ncu ncu-details "$ncu_report"; then
+        exits 77
+        says "exported already: give ${ncu_report%.details.ncu-rep}.sqlite"
+    else
+        skip 'ncu is here and cannot be hidden'
     fi
     on whole
     printf '%s' "$course/$recorded/fixed.sqlite" >"$temporary/own.nsys-rep"
@@ -247,6 +256,12 @@ compare() {
     says 'are one file'
     expect 2 compare "$recorded/buggy.sqlite" ch04_sanitizer/evidence/h200/none.sqlite
     says 'there is no file'
+    expect 2 compare "$recorded/bugy.sqlite" "$recorded/fixed.sqlite"
+    says "did you mean $recorded/buggy.sqlite?"
+    expect 2 compare "$recorded" "$recorded/fixed.sqlite"
+    says 'is a folder: give a file in it'
+    expect 2 compare "$repository"/docs/two_gpus/{one_stream,solution}.sqlite
+    says 'holds only a part of a recording'
     expect 0 compare harness/tests/samples/nsys_2025.3_buggy.sqlite "$recorded/buggy.sqlite"
     prints_no ': A has '
 }

@@ -287,6 +287,8 @@ TEST_CASE("ncu-details: evidence without pages, and files that are none, are tol
     };
     refused(none.path.string(), 77, "it was recorded without ncu");
     refused(none.in("no.ncu-rep").string(), 2, "there is no file");
+    refused("README.md", 2, "Give evidence of the course (.sqlite), or an .ncu-rep of your own.");
+    refused("ch03_ncu/evidence/h200/buggy.nsys-rep", 2, "give ch03_ncu/evidence/h200/buggy.sqlite");
 }
 
 }  // namespace lab::ncu_pages_test
