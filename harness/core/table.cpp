@@ -162,4 +162,9 @@ std::string Table::markdown() const {
     return out;
 }
 
+std::string more_rows(std::size_t rows, std::size_t most_shown) {
+    if (rows <= most_shown) return "";
+    return fmt::format("  ... and {} more; --json shows all\n", rows - most_shown);
+}
+
 }  // namespace lab

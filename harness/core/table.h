@@ -38,4 +38,7 @@ class Table {
     std::vector<std::vector<std::string>> rows_;
 };
 
+/// Below a table that shows fewer rows than there are: "  ... and 5 more; --json shows all" as a line; or "".
+[[nodiscard]] std::string more_rows(std::size_t rows, std::size_t most_shown);
+
 }  // namespace lab

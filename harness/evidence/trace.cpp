@@ -190,8 +190,8 @@ std::string Trace::name_of_gpu(int64_t device) const {
 }
 
 const char* to_string(Direction direction) {
-    constexpr const char* kNames[]{
-        "host to device", "device to host", "device to device", "host to host", "set", "other"};
+    constexpr const char* kNames[]{"host to device", "device to host", "device to device",
+                                   "host to host",   "memset",         "other"};
     return kNames[static_cast<std::size_t>(direction)];
 }
 

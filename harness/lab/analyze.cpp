@@ -52,8 +52,7 @@ Table table_of(std::vector<std::string> header, std::size_t left) {
 
 /// Ends a list that shows the first of so many rows, if there are any.
 void print_more(std::size_t rows) {
-    if (rows > kShownRows) fmt::print("  ... and {} more; --json shows all\n", rows - kShownRows);
-    if (rows > 0) fmt::print("\n");
+    fmt::print("{}{}", more_rows(rows, kShownRows), rows > 0 ? "\n" : "");
 }
 
 void print_table(const Table& table, std::size_t rows) {
@@ -121,7 +120,7 @@ void print_devices(const Analysis& a) {
     fmt::print("{}\n", table.text());
 }
 
-void print_breakdown(const Analysis& a) {
+void print_breakdown(const Analysis& a, bool calls_are_known) {
     Table table = table_of({"", "time", "of the span"}, 1);
     const auto row = [&](const std::string& what, int64_t ns) {
         table.add({what, format_ns(ns), percent_of(ns, a.span_ns)});
@@ -131,10 +130,14 @@ void print_breakdown(const Analysis& a) {
     if (a.communication_ns > 0) row("communication that no such kernel hides", a.exposed_ns());
     row("memory only: a copy or a memset, no kernel", a.copy_only_ns);
     row("idle: nothing runs", a.gpu_idle_ns);
-    row("  launch call began in the gap", a.idle.host_wait_ns);
-    row(fmt::format("  launch call began before, under {} µs", kKernelWaitLimit_ns / 1000),
-        a.idle.kernel_wait_ns);
-    row("  other", a.idle.other_ns);
+    const auto cause = [&](const std::string& what, int64_t ns) {
+        if (calls_are_known) return row(what, ns);
+        table.add({what, "n/a", "n/a"});
+    };
+    cause("  launch call began in the gap", a.idle.host_wait_ns);
+    cause(fmt::format("  launch call began before, under {} µs", kKernelWaitLimit_ns / 1000),
+          a.idle.kernel_wait_ns);
+    cause("  other", a.idle.other_ns);
     fmt::print("{}\n", table.text());
     if (a.communication_ns > 0)
         fmt::print("  communication hidden by kernels    {} of {}\n", format_ns(a.communication_hidden_ns),
@@ -217,7 +220,7 @@ void print_kernels(const Analysis& a, bool with_sizes) {
 }
 
 void print_copies(const Analysis& a) {
-    Table table = table_of({"copies", "from", "to", "count", "data", "GB/s", "longest"}, 3);
+    Table table = table_of({"copies, memsets", "from", "to", "count", "data", "GB/s", "longest"}, 3);
     for (const CopyUse& c : a.copies)
         table.add({c.between_gpus ? "GPU to GPU" : to_string(c.direction), c.from, c.to,
                    std::to_string(c.count), format_bytes(static_cast<double>(c.bytes)),
@@ -226,34 +229,35 @@ void print_copies(const Analysis& a) {
 }
 
 void print_streams(const Analysis& a) {
-    Table table = table_of({"stream", "kernels", "kernel time", "copies", "copy time"}, 0);
+    Table table = table_of({"stream", "kernels", "kernel time", "copies, memsets", "their time"}, 0);
     for (const StreamUse& s : shown(a.streams))
         table.add({std::to_string(s.stream), std::to_string(s.kernels), format_ns(s.kernel_ns),
                    std::to_string(s.copies), format_ns(s.copy_ns)});
     print_table(table, a.streams.size());
 }
 
-void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns, SourceFormat format) {
-    const char* const what = format == SourceFormat::kineto ? "annotation" : "NVTX range";
+void print_ranges(const std::vector<RangeUse>& ranges, int64_t first_work_ns, const Trace& trace) {
+    const char* const what = trace.format == SourceFormat::kineto ? "annotation" : "NVTX range";
+    // Work belongs to the range in which a call launched it.
+    const bool knows_work = !trace.api_calls.empty();
     Table table = table_of({what, "domain", "count", "on the host", "on the GPU"}, 2);
     for (const RangeUse& r : shown(ranges))
         table.add({shorten(printable(r.name), 48), shorten(printable(r.domain), 48), std::to_string(r.count),
-                   format_ns(r.host_ns), format_ns(r.gpu_ns)});
+                   format_ns(r.host_ns), knows_work ? format_ns(r.gpu_ns) : "n/a"});
     print_table(table, ranges.size());
 
     Table runs = table_of({"runs of a range", "on the host: least", "median", "most", "on the GPU: least",
                            "median", "most", "the slowest began"},
                           1);
     std::size_t several = 0;
-    for (const RangeUse& r : shown(ranges)) {
-        if (r.count < 2) continue;
-        ++several;
+    for (const RangeUse& r : ranges) {
+        if (r.count < 2 || ++several > kShownRows) continue;
         const auto gpu = [&](int64_t ns) { return r.gpu.count > 0 ? format_ns(ns) : "n/a"; };
         runs.add({shorten(printable(r.name), 36), format_ns(r.host.min_ns), format_ns(r.host.median_ns),
                   format_ns(r.host.max_ns), gpu(r.gpu.min_ns), gpu(r.gpu.median_ns), gpu(r.gpu.max_ns),
                   place_in_time(r.slowest_start_ns, first_work_ns)});
     }
-    if (several > 0) fmt::print("{}\n", runs.text());
+    print_table(runs, several);
 }
 
 /// "cudaHostAlloc 27 ms, cudaFree 2 ms, no CUDA call 1 ms": the first of each list, and what is left.
@@ -269,28 +273,31 @@ std::string host_in(const Gap& gap, bool calls_are_known) {
     return join(parts, ", ");
 }
 
-void print_gaps(const Analysis& a) {
+void print_gaps(const Analysis& a, bool calls_are_known) {
     Table table({"longest gap", "from", "after", "before", "the host is in"},
                 {Align::right, Align::right, Align::left, Align::left, Align::left});
     for (const Gap& gap : a.gaps)
         table.add({format_ns(gap.ns), place_in_time(gap.start_ns, a.first_work_ns),
                    shorten(printable(gap.before), 36), shorten(printable(gap.after), 36),
-                   host_in(gap, !a.api.empty())});
+                   host_in(gap, calls_are_known)});
     if (!table.empty()) fmt::print("{}\n", table.text());
 }
 
-void print_idle_by_call(const Analysis& a) {
-    if (a.gpu_idle_ns == 0) return;
+void print_idle_by_call(const Analysis& a, bool calls_are_known) {
+    if (a.gpu_idle_ns == 0 || !calls_are_known) return;
     Table table = table_of(
         {"while the GPU is idle, the host is in", "calls", "idle time", "of the idle time", "longest"}, 1);
     constexpr int64_t kNoticeablePart = 100;
-    for (const HostTime& call : shown(a.idle_by_call))
-        if (call.ns * kNoticeablePart >= a.gpu_idle_ns)
-            table.add({shorten(printable(call.name), 48), std::to_string(call.count), format_ns(call.ns),
-                       percent_of(call.ns, a.gpu_idle_ns), format_ns(call.longest_ns)});
+    std::size_t listed = 0;
+    for (const HostTime& call : shown(a.idle_by_call)) {
+        if (call.ns * kNoticeablePart < a.gpu_idle_ns) break;
+        ++listed;
+        table.add({shorten(printable(call.name), 48), std::to_string(call.count), format_ns(call.ns),
+                   percent_of(call.ns, a.gpu_idle_ns), format_ns(call.longest_ns)});
+    }
     table.add(
         {"no CUDA call", "", format_ns(a.idle_no_call_ns), percent_of(a.idle_no_call_ns, a.gpu_idle_ns)});
-    fmt::print("{}\n", table.text());
+    fmt::print("{}{}\n", table.text(), more_rows(a.idle_by_call.size(), listed));
 }
 
 void print_api(const Analysis& a, bool knows_results) {
@@ -361,13 +368,14 @@ void print_time(const ReportFile& report, const std::string& file, const Analysi
     fmt::print("\n");
     print_first_steps(report, file, steps);
     print_devices(a);
-    print_breakdown(a);
-    print_gaps(a);
-    print_idle_by_call(a);
+    const bool calls_are_known = !trace.api_calls.empty();
+    print_breakdown(a, calls_are_known);
+    print_gaps(a, calls_are_known);
+    print_idle_by_call(a, calls_are_known);
     print_kernels(a, with_sizes);
     print_copies(a);
     print_streams(a);
-    print_ranges(range_use(trace, a.range), a.first_work_ns, trace.format);
+    print_ranges(range_use(trace, a.range), a.first_work_ns, trace);
     print_api(a, trace.knows_results);
     if (report.evidence) fmt::print("{}", unified_memory_text(*report.evidence, a.range));
     print_functions(a);
@@ -386,6 +394,13 @@ void print_other_tools(const Evidence& evidence) {
     if (!counters.empty()) fmt::print("counters docs/metrics.md says what they count\n");
 }
 
+/// Leaves out what is told by CUDA calls, of which none is recorded.
+void without_calls(Json& json) {
+    json["idle_by_cause"] = json["idle_by_call"] = json["short_gaps"] = nullptr;
+    for (auto& gap : json["gaps"]) gap["cause"] = gap["no_call_ns"] = nullptr;
+    for (auto& range : json["ranges"]) range["gpu_ns"] = nullptr;
+}
+
 Json as_json(const ReportFile& report, const std::string& file, const std::optional<std::string>& range,
              const std::optional<int64_t>& device, bool critical_path) {
     Json json = Json::object();
@@ -396,6 +411,7 @@ Json as_json(const ReportFile& report, const std::string& file, const std::optio
         if (!asked_about(report, file).empty()) json["first_steps"] = nullptr;
         json["source_format"] = trace.format == SourceFormat::kineto ? "kineto" : "nsys";
         if (critical_path) json["critical_path"] = critical_path_json(report, range);
+        if (trace.api_calls.empty()) without_calls(json);
         if (!trace.knows_results)
             for (auto& call : json["api"]) call["failed"] = nullptr;
         json["unified_memory"] =

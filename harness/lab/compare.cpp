@@ -353,8 +353,8 @@ std::string words_for(const CopyUse& copies) {
 }
 
 void print_copies_compared(const Comparison& comparison) {
-    print_changes({"copies", "count: A", "B", "data: A", "B", "time: A", "B", "B - A"}, comparison.copies,
-                  [](const Change<CopyUse>& c) -> std::vector<std::string> {
+    print_changes({"copies, memsets", "count: A", "B", "data: A", "B", "time: A", "B", "B - A"},
+                  comparison.copies, [](const Change<CopyUse>& c) -> std::vector<std::string> {
                       const auto as_bytes = [](int64_t n) { return format_bytes(static_cast<double>(n)); };
                       return {words_for(c.any()),
                               cell(c, 0, &CopyUse::count, as_number),

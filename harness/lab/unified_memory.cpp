@@ -58,7 +58,7 @@ std::string unified_memory_text(const Evidence& evidence, const std::optional<st
             if (shown++ < kFunctions)
                 table.add({shorten(printable(f["function"].get<std::string>()), 60),
                            std::to_string(f["count"].get<int64_t>())});
-        add(table);
+        text += table.text() + more_rows(shown, kFunctions) + "\n";
     }
     if (const Json& gpu = all["gpu_page_faults"]; gpu["count"] > 0)
         text += fmt::format("GPU page faults: {} in {} groups, which take {} together\n\n",

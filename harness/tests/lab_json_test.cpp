@@ -234,6 +234,49 @@ TEST_CASE("a report with empty tables has numbers and no NaN") {
     for (const char* list : {"streams", "kernels", "copies"}) CHECK(a.at(list).empty());
 }
 
+TEST_CASE("analyze says nothing of CUDA calls where none is recorded") {
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / "no_calls.sqlite";
+    {
+        HandMadeExport made(path);
+        made.add(HandMadeExport::KernelRow{.start = 1000, .end = 2000, .correlation = 1});
+        made.add(HandMadeExport::SetRow{.start = 5000, .end = 6000, .correlation = 2});
+        made.add(HandMadeExport::RangeRow{.start = 0, .end = 900, .name = "step"});
+    }
+    const std::string shown = run_lab({"analyze", path.string()}).out;
+    for (const char* text :
+         {"not recorded: CUDA calls, OS calls", "the gap               n/a", "900 ns         n/a"})
+        CHECK_MESSAGE(shown.find(text) != std::string::npos, shown);
+    CHECK(shown.find("no CUDA call") == std::string::npos);
+    const Json a = analyze(path);
+    for (const char* name : {"idle_by_cause", "idle_by_call", "short_gaps"}) CHECK(a.at(name).is_null());
+    CHECK((a.at("gaps")[0].at("cause").is_null() && a.at("gaps")[0].at("no_call_ns").is_null()));
+    CHECK(a.at("ranges")[0].at("gpu_ns").is_null());
+    CHECK(a.at("copies")[0].at("direction") == "memset");
+}
+
+TEST_CASE("analyze says how many rows of a table it leaves out") {
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / "many.sqlite";
+    {
+        HandMadeExport made(path);
+        made.launch(0, {.start = 10, .end = 20, .correlation = 1});
+        made.add(HandMadeExport::CallRow{.start = 30, .end = 31, .correlation = 3, .name = "cudaFree_v3020"});
+        made.launch(900, {.start = 1000, .end = 1010, .correlation = 2});
+        for (int i = 0; i < 30; ++i)
+            made.add(HandMadeExport::RangeRow{.start = i, .end = i + 5, .name = fmt::format("r{}", i / 2)});
+    }
+    const std::string shown = run_lab({"analyze", path.string()}).out;
+    const auto part = [&](const char* from, const char* to) {
+        const std::size_t begin = shown.find(from);
+        REQUIRE(begin != std::string::npos);
+        return shown.substr(begin, shown.find(to, begin) - begin);
+    };
+    CHECK(part("  while the GPU is idle", "\n\n").find("... and 2 more; --json") != std::string::npos);
+    CHECK(part("  NVTX range", "\n\n").find("... and 3 more; --json") != std::string::npos);
+    CHECK(part("  runs of a range", "\n\n").find("... and 3 more; --json") != std::string::npos);
+}
+
 TEST_CASE("a name that would steer the terminal reaches JSON whole and the terminal never") {
     const TemporaryFolder folder;
     const fs::path path = folder.path() / "names.sqlite";

@@ -103,7 +103,7 @@ Lines tables_by_sql(const Database& database) {
 WITH k AS (SELECT full_name AS name, stream, duration, grid_x, grid_y, grid_z, block_x, block_y, block_z FROM kernels
            UNION ALL SELECT 'CUDA graph as a whole', stream, duration, 0, 0, 0, 0, 0, 0 FROM graph_runs),
      c AS (SELECT direction, from_kind, to_kind, bytes, duration, stream FROM copies
-           UNION ALL SELECT 'set', '', to_kind, bytes, duration, stream FROM sets)
+           UNION ALL SELECT 'memset', '', to_kind, bytes, duration, stream FROM sets)
 SELECT printf('stream %d %d %d', stream, SUM(k), SUM(1 - k))
 FROM (SELECT stream, 1 AS k FROM k UNION ALL SELECT stream, 0 FROM c) GROUP BY stream
 UNION ALL SELECT printf('%s %d %d %d %d', name, COUNT(*), SUM(duration), MIN(duration), MAX(duration))

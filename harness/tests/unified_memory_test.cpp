@@ -61,9 +61,23 @@ TEST_CASE("unified memory: evidence keeps page faults with their functions, and 
     CHECK(found["gpu_page_faults"]["faults"] == 20);
     CHECK(unified_memory_json(evidence, std::nullopt)["cpu_page_faults"].size() == 2);
     const std::string text = unified_memory_text(evidence, "river");
+    CHECK(text.find("more; --json") == std::string::npos);
     CHECK(text.find("at_town()") != std::string::npos);
     CHECK(text.find("GPU page faults: 20 in 2 groups, which take 50 ns together") != std::string::npos);
     CHECK(read_file(made.path).find("SECRET") == std::string::npos);
+}
+
+TEST_CASE("unified memory: of many functions, a line says how many are left out") {
+    MadeEvidence made;
+    const Evidence evidence = made.of_export([](Made& e) {
+        fill(e);
+        for (int i = 0; i < 9; ++i) {
+            e.execute(fmt::format("INSERT INTO StringIds VALUES ({}, 'f{}')", 9100 + i, i));
+            e.execute(fmt::format("INSERT INTO CUDA_UM_CPU_PAGE_FAULT_EVENTS VALUES (45, 1, 8, {}, 9003)",
+                                  9100 + i));
+        }
+    });
+    CHECK(unified_memory_text(evidence, std::nullopt).find("... and 3 more; --json") != std::string::npos);
 }
 
 TEST_CASE("unified memory: where nsys recorded none, nothing is said of it") {
