@@ -2,20 +2,25 @@
 # perf_gate.sh BASE TARGET FIGURE [ARGUMENT ...]: is TARGET, as it is checked out here, slower than in the commit BASE?
 # FIGURE is a regular expression whose first group is the time that the program prints; arguments are the program's.
 # LAB names the program lab, PAIRS how many runs of each (30). Both are built below build/ by CMake, TARGET at its top.
-# Exits with 0 if it is not slower, 1 if it is, 2 if this machine could not have told, and 3 if a build or a program failed.
+# Exits with 0 if it is not slower, 1 if it is, 2 if this machine could not have told, and 3 if an argument is wrong, or
+# a build or a program failed.
 set -euo pipefail
-base=${1:?usage: perf_gate.sh BASE TARGET FIGURE [ARGUMENT ...]} target=${2:?which target of CMake?}
-figure=${3:?which number do the programs print? For example: ([0-9.]+) ms}
+(($# >= 3)) || {
+    echo 'usage: perf_gate.sh BASE TARGET FIGURE [ARGUMENT ...]; FIGURE is an expression such as ([0-9.]+) ms' >&2
+    exit 3
+}
+base=$1 target=$2 figure=$3
 shift 3
 
 built() { # folder of the sources, of the build
     local said
-    said=$(cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release 2>&1 && cmake --build "$2" --target "$target" 2>&1) && return
+    said=$(cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release 2>&1 &&
+        cmake --build "$2" --target "$target" 2>&1) && return
     printf '%s\n%s is not built: the lines above say why.\n' "$said" "$1" >&2
     exit 3
 }
 # The base is built here and now, by the same compiler; a number from last week has another driver.
-git worktree add --quiet --force --detach build/base.src "$base"
+git worktree add --quiet --force --detach build/base.src "$base" || exit 3
 trap 'git worktree remove --force build/base.src' EXIT
 built build/base.src build/base
 built . build/head

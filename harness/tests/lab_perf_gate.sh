@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/ci/perf_gate.sh on a repository of three commits whose program needs no GPU:  lab_perf_gate.sh LAB
+# docs/ci/perf_gate.sh on a repository of five commits whose program needs no GPU:  lab_perf_gate.sh LAB
 # (shell_checks.sh says how these tests work).
 # shellcheck source=harness/tests/shell_checks.sh
 source "${BASH_SOURCE[0]%/*}/shell_checks.sh"
@@ -56,8 +56,10 @@ a_job_for_ci() {
     says 'is not built'
     check 'no work tree of it is left' test "$(git worktree list | wc -l)" -eq 1
     try_job steady
-    exits 1
-    says 'which target of CMake?'
+    exits 3
+    says 'usage: perf_gate.sh'
+    try_job unknown app x
+    exits 3
 }
 
 run_parts a_job_for_ci
