@@ -128,7 +128,7 @@ class Station {
             receiver.cells = device_array<unsigned>(night.soundings);
         }
         CUDA_CHECK(cudaMemset(sums_.get(), 0, flights * sizeof(unsigned)));
-        CUDA_CHECK(cudaDeviceSynchronize());
+        CUDA_CHECK(cudaDeviceSynchronize());  // the receivers' streams don't wait for this memset
     }
 
     void follow(const Flight& flight, int number) {
