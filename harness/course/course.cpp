@@ -94,7 +94,11 @@ Chapter Course::chapter(const std::string& name) const {
         short_ids.push_back(short_chapter_id(id));
         if (name == id || chapter_by_number(name) == short_ids.back()) return read_chapter(root(), id);
     }
-    const std::string meant = exercise_near(chapters(), name);
+    std::string meant;
+    try {
+        meant = exercise_near(chapters(), name);
+    } catch (const Error&) {  // of a chapter that cannot be read, which is not what was asked for
+    }
     throw Error(
         fmt::format("there is no chapter '{}'; {}", printable(name),
                     meant.empty() ? "there are: " + join(short_ids, ", ") : "did you mean " + meant + "?"));

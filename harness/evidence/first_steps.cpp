@@ -53,12 +53,17 @@ std::string error_of(int64_t code) {
                                                       {209, "no kernel image for this GPU"},
                                                       {700, "illegal address"},
                                                       {701, "too many resources for a launch"},
+                                                      {710, "assertion"},
+                                                      {714, "hardware stack error"},
+                                                      {715, "illegal instruction"},
                                                       {716, "misaligned address"},
+                                                      {717, "invalid address space"},
+                                                      {718, "invalid program counter"},
                                                       {719, "launch failure"},
                                                       {900, "not permitted in a capture"},
                                                       {901, "capture invalidated"},
                                                       {905, "a dependency crosses the capture's border"},
-                                                      {910, "the graph cannot be updated so"}};
+                                                      {910, "a graph cannot be updated in this way"}};
     const auto known = names.find(code);
     return known == names.end() ? "" : fmt::format(" ({})", known->second);
 }
@@ -70,7 +75,7 @@ bool has(const std::string& name, std::initializer_list<const char*> words) {
 
 /// Did a kernel before it fail? Then each later call returns this, whatever it does itself.
 bool is_fault_of_a_kernel(int64_t code) {
-    return code == 700 || code == 716 || code == 719;
+    return code == 700 || code == 710 || (code >= 714 && code <= 719);
 }
 
 class Rules {
@@ -87,9 +92,11 @@ class Rules {
                 add("page_faults", page_faults.gpu_ns,
                     fmt::format("Page faults of the GPU on managed memory take {}. {}",
                                 part_of_whole(page_faults.gpu_ns, a_.span_ns),
-                                page_faults.knows_functions
+                                page_faults.has_host_faults
                                     ? "The table 'CPU page faults in' says which host functions fetch the "
                                       "pages back."
+                                : page_faults.are_host_faults_known
+                                    ? "The host fetches none of the pages back meanwhile."
                                     : "nsys says which host functions fetch the pages back: "
                                       "--cuda-um-cpu-page-faults=true."));
             gaps();
@@ -283,16 +290,19 @@ class Rules {
         const bool is_one = 2 * of.longest_ns > of.ns;
         if (has(call, {"ProfilerStart", "ProfilerStop"}))
             return "It belongs to the recording, not to the program.";
-        if (has(call, {"GraphLaunch"})) return advice_on_graphs();
+        if (has(call, {"GraphLaunch"}))
+            return is_one ? "A graph is uploaded at its first launch: cudaGraphUpload before the time that "
+                            "counts."
+                          : advice_on_graphs();
         if (has(call, {"LibraryLoad", "ModuleLoad", "GetFunction", "LibraryGet", "FuncGetAttributes"}) ||
             (is_one && has(call, {"Launch"})))
             return "A kernel's code is loaded when it is first used: launch it once before the time that "
                    "counts.";
-        if (has(call, {"Memset", "MemcpyPeer", "Memcpy3DPeer"}))
-            return has(call, {"Async"}) ? "Do more in one call."
-                                        : "Its Async form lets the host queue more work meanwhile.";
-        if (has(call, {"MemcpyAsync", "Memcpy2DAsync"}))
-            return "Copy from pinned memory, and copy more at once.";
+        if (has(call, {"Memset"})) return "Do more in one call.";
+        if (has(call, {"MemcpyPeer", "Memcpy3DPeer"}))
+            return has(call, {"Async"})
+                       ? "Do more in one call."
+                       : "It waits for all other work of both GPUs: its Async form does not.";
         if (has(call, {"Alloc", "Malloc", "Free", "HostRegister", "HostUnregister"}))
             return is_one ? "Allocate before the work begins."
                           : "Allocate once, before the work, and use it again.";
@@ -302,8 +312,10 @@ class Rules {
             return is_queued ? "The next work was queued: look what it waits for."
                              : "Queue more work before the host waits.";
         if (has(call, {"Memcpy"}))
-            return "The host waits in it: take cudaMemcpyAsync from pinned memory, and queue more work "
-                   "before it waits.";
+            return has(call, {"Async"})
+                       ? "Copy from or to pinned memory, and copy more at once."
+                       : "The host waits in it: take cudaMemcpyAsync from pinned memory, and "
+                         "queue more work before it waits.";
         if (has(call, {"Launch"})) return "Launch less: fuse kernels, or put them into a CUDA graph.";
         return "Look whether it is needed there.";
     }
@@ -344,9 +356,11 @@ class Rules {
         const bool is_one = 2 * gap.ns >= a_.gpu_idle_ns;
         Host host = is_one ? host_in(gap.calls, gap.no_call_ns, gap.ns, is_queued(gap))
                            : host_in(a_.idle_by_call, a_.idle_no_call_ns, a_.gpu_idle_ns, are_queued());
-        if (has_short_gaps && !is_one && (host.ns == 0 || host.launches_or_waits)) {
-            host = in_other_call();
+        const char* of = is_one ? "the gap" : "it";
+        if (has_short_gaps && !is_one) {
+            if (host.ns == 0 || host.launches_or_waits) host = in_other_call();
             if (host.ns == 0) return std::nullopt;
+            of = "all idle time, short gaps included,";
         }
         std::string text = fmt::format("The GPU is idle for {}", part_of_whole(idle_ns, a_.span_ns));
         if (has_short_gaps) text += fmt::format(" in gaps of {} or more", format_ns(kShortGap_ns));
@@ -355,11 +369,8 @@ class Rules {
                                 shown(gap.before), shown(gap.after));
         text += '.';
         if (host.ns > 0)
-            text += fmt::format(" For {} of {} the host is {}. {}", format_ns(host.ns),
-                                is_one           ? "the gap"
-                                : has_short_gaps ? "all idle time"
-                                                 : "it",
-                                host.where, host.advice);
+            text += fmt::format(" For {} of {} the host is {}. {}", format_ns(host.ns), of, host.where,
+                                host.advice);
         else if (whole_.api_calls.empty())
             text += " Record CUDA's calls, too, to see what the host does meanwhile.";
         else if (!is_one)
@@ -601,10 +612,32 @@ class Rules {
                     ? "Record it with --cuda-graph-trace=node, which says what its kernels do."
                 : 2 * long_enough_ns < static_cast<double>(top.total_ns)
                     ? "Give each run more work before you profile it."
+                : has_few_blocks(top)
+                    ? fmt::format("It has {} for {} SMs: give it more, or let other kernels run beside it.",
+                                  counted(blocks_of(top), "block"), sms())
                     : fmt::format(
                           "See why{}: {}",
                           namesakes == 1 ? "" : fmt::format(" ({} kernels have that name)", namesakes),
                           ncu_command(short_kernel_name(top.full_name), launch_ns))));
+    }
+
+    /// Of the launch size that takes most of the time; 0 if it is not known.
+    [[nodiscard]] static int64_t blocks_of(const KernelUse& kernel) {
+        if (kernel.sizes.empty()) return 0;
+        const auto& grid = kernel.sizes[0].size.grid;
+        return grid[0] * grid[1] * grid[2];
+    }
+
+    [[nodiscard]] int64_t sms() const {
+        for (const Gpu& gpu : whole_.gpus)
+            if (gpu.device == a_.device) return gpu.sms;
+        return 0;
+    }
+
+    /// Do most SMs have nothing to do of it, nor mostly of other kernels?
+    [[nodiscard]] bool has_few_blocks(const KernelUse& kernel) const {
+        const int64_t blocks = blocks_of(kernel);
+        return blocks > 0 && 2 * blocks <= sms() && 2 * a_.concurrent_ns < a_.compute_ns;
     }
 
     /// "20 times, 61.5 µs each"; the median and the longest run if the product is not what all take.
@@ -634,10 +667,13 @@ class Rules {
     }
 
     /// Launches of kernels of this short name, which ncu's -k takes all; 0 if another run may have them in
-    /// another order, or if the recording may have missed some.
+    /// another order, or if the recording may have begun after some.
     [[nodiscard]] static int64_t launches_before(int64_t launch_ns, const std::string& kernel,
                                                  const Trace& trace) {
         if (trace.format != SourceFormat::nsys) return 0;
+        if (std::any_of(trace.names.begin(), trace.names.end(),
+                        [](const std::string& name) { return name.starts_with("cudaProfilerStart"); }))
+            return 0;
         std::map<int64_t, bool> is_named_so;  // by Kernel::name
         const ApiCall* first = nullptr;
         int64_t before = 0;

@@ -20,8 +20,9 @@ struct FirstStep {
 
 /// What a recording knows of page faults of managed memory, of which a trace has none.
 struct PageFaults {
-    int64_t gpu_ns = 0;            ///< that the GPU's take
-    bool knows_functions = false;  ///< does it hold page faults of the host, with its functions?
+    int64_t gpu_ns = 0;                  ///< that the GPU's take
+    bool are_host_faults_known = false;  ///< does the recording hold page faults of the host?
+    bool has_host_faults = false;        ///< and does the range?
 };
 
 /// At most three, in the order of the rules: those that hold for at least a tenth of the span, or for what

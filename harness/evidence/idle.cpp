@@ -70,7 +70,8 @@ std::vector<Hole> holes_between(const std::vector<Piece>& pieces, const std::vec
 
 std::string name_of_piece(const Trace& trace, std::ptrdiff_t index) {
     if (index >= 0) return trace.name_of(trace.kernels[static_cast<std::size_t>(index)].name);
-    return short_name_of(trace.copies[static_cast<std::size_t>(-1 - index)].direction);
+    const Copy& copy = trace.copies[static_cast<std::size_t>(-1 - index)];
+    return copy.between_gpus ? "copy GPU to GPU" : short_name_of(copy.direction);
 }
 
 /// Adds up by name how long calls were in some stretches of time. They come in the order of their starts.

@@ -101,9 +101,19 @@ std::vector<bool> host_waits(const Trace& trace) {
         const Copy*& first = copy_of[static_cast<std::size_t>(copy.call)];  // it may be in parts
         if (!first) first = &copy;
     }
-    std::vector<bool> is_wait, copies, is_async;  // by name; a graph's launch waits for none of its copies
+    std::vector<int64_t> ends;
+    for (const Kernel& kernel : trace.kernels) ends.push_back(kernel.end_ns);
+    for (const Copy& copy : trace.copies) ends.push_back(copy.end_ns);
+    std::sort(ends.begin(), ends.end());
+    const auto ends_in = [&](const ApiCall& call) {
+        const auto end = std::upper_bound(ends.begin(), ends.end(), call.start_ns);
+        return end != ends.end() && *end <= call.end_ns;
+    };
+    // By name; a graph's launch waits for none of its copies.
+    std::vector<bool> is_wait, frees, copies, is_async;
     for (const std::string& name : trace.names) {
         is_wait.push_back(name.ends_with("Synchronize"));
+        frees.push_back(name.starts_with("cudaFree") && name.find("Async") == std::string::npos);
         copies.push_back(name.find("Memcpy") != std::string::npos ||
                          name.find("Memset") != std::string::npos);
         is_async.push_back(name.find("Async") != std::string::npos);
@@ -111,6 +121,7 @@ std::vector<bool> host_waits(const Trace& trace) {
     const auto waits = [&](const ApiCall& call, const Copy* copy) {
         const auto name = static_cast<std::size_t>(call.name);
         if (is_wait[name]) return true;
+        if (frees[name]) return ends_in(call);
         if (!copy || !copies[name] || copy->start_ns >= call.end_ns) return false;
         if (copy->direction == Direction::set) return !is_async[name] && copy->to == "pinned";
         if (copy->direction == Direction::device_to_device) return false;

@@ -64,9 +64,9 @@ class CallIndex {
 /// Fills in Kernel::call and Copy::call.
 void link_to_calls(Trace& trace);
 
-/// For each call of the trace: does the host wait for the GPU in it? By name and by what the copies did: in
-/// the export's table of synchronisations, a stream that waits for an event has the same type as a host that
-/// waits.
+/// For each call of the trace: does the host wait for the GPU in it? By name and by what the GPU did: in the
+/// export's table of synchronisations, a stream that waits for an event has the same type as a host that
+/// waits. cudaFree waits for all of the GPU's work, if there is any.
 [[nodiscard]] std::vector<bool> host_waits(const Trace& trace);
 
 /// By GPU, merged windows of time.

@@ -147,10 +147,22 @@ std::string Measured::text() const {
     return printable(std::get<std::string>(*value));
 }
 
+namespace {
+
+/// Of a unit that counts: "copy", "launch". "1 times" is a ratio.
+std::string singular(const std::string& unit) {
+    if (unit.size() < 4 || !unit.ends_with("s") || unit == "times") return unit;
+    if (unit.ends_with("ies")) return unit.substr(0, unit.size() - 3) + "y";
+    return unit.substr(0, unit.size() - (unit.ends_with("ches") || unit.ends_with("sses") ? 2 : 1));
+}
+
+}  // namespace
+
 std::string Measured::text_in(const std::string& unit) const {
     const auto* const number = value ? std::get_if<double>(&*value) : nullptr;
     if (number && unit == "share") return percent(*number);
-    return text() + (value ? unit_behind_number(unit) : "");
+    const std::string number_text = text();
+    return number_text + (value ? unit_behind_number(number_text == "1" ? singular(unit) : unit) : "");
 }
 
 Measured measure(const Evidence& evidence, const Query& query) {

@@ -210,8 +210,10 @@ Trace read_trace(const Database& database) {
     shorten_kernel_names(trace);
     if (database.has_table("TARGET_INFO_GPU")) {
         Statement row = database.prepare(
-            "SELECT COALESCE(device, id), name FROM main.TARGET_INFO_GPU LEFT JOIN cuda_numbers ON gpu = id");
-        while (row.next()) trace.gpus.push_back({row.integer(0), row.name(1)});
+            "SELECT COALESCE(device, id), name, COALESCE(sms, 0) FROM all_gpus LEFT JOIN cuda_numbers ON gpu "
+            "= "
+            "id");
+        while (row.next()) trace.gpus.push_back({row.integer(0), row.name(1), row.integer(2)});
     }
     constexpr const char* kStart = "TARGET_INFO_SESSION_START_TIME";
     const std::vector<std::string> columns =

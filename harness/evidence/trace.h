@@ -119,6 +119,7 @@ struct Metric {
 struct Gpu {
     int64_t device = 0;
     std::string name;
+    int64_t sms = 0;  ///< 0 if it is not known
 };
 
 /// What a trace was read from: an export of nsys, or the JSON of torch.profiler, whose tracer is Kineto.

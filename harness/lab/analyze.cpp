@@ -69,23 +69,26 @@ std::span<const T> shown(const std::vector<T>& all) {
 std::vector<FirstStep> steps_of(const ReportFile& report, const Analysis& a, const std::string& file) {
     PageFaults page_faults;
     if (report.evidence) {
-        const auto memory = unified_memory_json(*report.evidence, a.range);
-        page_faults = {memory["gpu_page_faults"]["total_ns"], !memory["cpu_page_faults"].empty()};
+        const auto memory = unified_memory_json(*report.evidence, a.range),
+                   whole = unified_memory_json(*report.evidence, std::nullopt);
+        page_faults = {memory["gpu_page_faults"]["total_ns"], !whole["cpu_page_faults"].empty(),
+                       !memory["cpu_page_faults"].empty()};
     }
     return first_steps(report.trace(), a, file, page_faults);
 }
 
 /// The command that asks the learner about the report's program; "" if none does, or it has been answered.
 std::string asked_about(const ReportFile& report, const std::string& file) {
+    std::optional<Course> course;
     try {
-        const Course course = Course::find();
-        // Evidence names its program, unless its exercise was renamed since; then it lies in its folder.
-        std::string ask;
-        if (report.evidence) ask = asked_first(course, value_of(report.evidence->provenance(), "program"));
-        return ask.empty() ? asked_first(course, file) : ask;
-    } catch (const Error&) {  // there is no course here
+        course = Course::find();
+    } catch (const Error&) {  // there is none here
         return "";
     }
+    // Evidence names its program, unless its exercise was renamed since; then it lies in its folder.
+    std::string ask;
+    if (report.evidence) ask = asked_first(*course, value_of(report.evidence->provenance(), "program"));
+    return ask.empty() ? asked_first(*course, file) : ask;
 }
 
 /// What to do first; of a program that the learner is asked about, only that this is told afterwards.
@@ -397,8 +400,8 @@ void print_other_tools(const Evidence& evidence) {
 /// Leaves out what is told by CUDA calls, of which none is recorded.
 void without_calls(Json& json) {
     json["idle_by_cause"] = json["idle_by_call"] = json["short_gaps"] = nullptr;
-    for (auto& gap : json["gaps"]) gap["cause"] = gap["no_call_ns"] = nullptr;
-    for (auto& range : json["ranges"]) range["gpu_ns"] = nullptr;
+    for (auto& gap : json["gaps"]) gap["cause"] = gap["no_call_ns"] = gap["calls"] = nullptr;
+    for (auto& range : json["ranges"]) range["gpu_ns"] = range["gpu"] = nullptr;
 }
 
 Json as_json(const ReportFile& report, const std::string& file, const std::optional<std::string>& range,

@@ -259,10 +259,12 @@ class Round {
             print_question(question, number, course_.shown(evidence->path), is_new ? evidence->label : "");
         if (!options_.json && is_new && asked_.exercise && !evidence->live &&
             missing_for_live(*asked_.exercise).empty())
-            fmt::print("   {}\n",
-                       dim(paragraph(fmt::format("to be asked about a run here, first: ./lab run {}/{}",
-                                                 asked_.chapter.short_id, asked_.exercise->argument()),
-                                     3)));
+            fmt::print(
+                "   {}\n",
+                dim(paragraph(
+                    fmt::format("To be asked about a run of your own, record it first: ./lab run {}/{}",
+                                asked_.chapter.short_id, asked_.exercise->argument()),
+                    3)));
         label_ = evidence->label;
         const Note note = [&](Result result) {
             graded.result = result;

@@ -110,17 +110,19 @@ void check_file(const std::string& file) {
         throw Error(fmt::format("there is no file {}{}", file, meant));
     std::vector<std::string> beside;
     const fs::path folder = fs::path(file).parent_path(), here = folder.empty() ? "." : folder;
+    const fs::path wanted = fs::path(file).filename();
     for (const auto& entry : fs::directory_iterator(here, unseen))
-        beside.push_back(entry.path().filename().string());
+        if (entry.path().extension() == wanted.extension()) beside.push_back(entry.path().stem().string());
     std::sort(beside.begin(), beside.end());
-    const std::string near = nearest(fs::path(file).filename().string(), beside);
-    throw Error(fmt::format("there is no file {}{}", file,
-                            near.empty() ? "" : fmt::format("; did you mean {}?", (folder / near).string())));
+    std::string near = nearest(wanted.stem().string(), beside);
+    if (!near.empty())
+        near = fmt::format("; did you mean {}?", (folder / (near + wanted.extension().string())).string());
+    throw Error(fmt::format("there is no file {}{}", file, near));
 }
 
 std::string exported_beside(const fs::path& report) {
     fs::path exported = fs::path(report).replace_extension();
-    if (exported.extension() == ".details") exported.replace_extension();
+    if (report.extension() == ".ncu-rep" && exported.extension() == ".details") exported.replace_extension();
     exported += ".sqlite";
     std::error_code unseen;
     return fs::exists(exported, unseen) ? exported.string() : "";

@@ -161,14 +161,16 @@ TEST_CASE("first steps: page faults of the GPU, which are told beside the trace"
         fs::path(LAB_SOURCE_FOLDER) / "ch02_nsys/exercises/8_weir/evidence/h100-80gb-hbm3";
     const Evidence evidence = Evidence::open(folder / "starter.sqlite");
     const Analysis analysis = analyse(evidence.trace(), "river");
-    const auto steps = [&](int64_t ns, bool knows_functions = false) {
-        return first_steps(evidence.trace(), analysis, "x", {ns, knows_functions});
+    const auto steps = [&](int64_t ns, bool are_known = false, bool has_some = false) {
+        return first_steps(evidence.trace(), analysis, "x", {ns, are_known, has_some});
     };
     CHECK(rules_of(steps(analysis.span_ns / 5))[0] == "page_faults");
     CHECK(rules_of(steps(analysis.span_ns / 20))[0] == "idle");
     CHECK(steps(analysis.span_ns / 5)[0].text.ends_with(
         "nsys says which host functions fetch the pages back: --cuda-um-cpu-page-faults=true."));
     CHECK(steps(analysis.span_ns / 5, true)[0].text.ends_with(
+        "The host fetches none of the pages back meanwhile."));
+    CHECK(steps(analysis.span_ns / 5, true, true)[0].text.ends_with(
         "The table 'CPU page faults in' says which host functions fetch the pages back."));
 }
 
@@ -236,7 +238,8 @@ TEST_CASE("first steps: copies and kernels that could overlap, pageable memory, 
 
 TEST_CASE("first steps: what to do about time in a call depends on the call") {
     // Of a gap in which the host is in this call. A graph's kernels: as nodes, or all as one.
-    const auto advice = [](const std::string& call, bool is_queued = false, const char* graph = nullptr) {
+    const auto advice = [](const std::string& call, bool is_queued = false, const char* graph = nullptr,
+                           bool is_one = true) {
         Story story;
         story.trace.names.push_back(call);
         if (graph) story.trace.names[0] = graph;
@@ -244,24 +247,25 @@ TEST_CASE("first steps: what to do about time in a call depends on the call") {
         story.kernel(0, 10'000, 10 * kMs);
         if (graph) story.trace.api_calls[0].name = name;
         if (is_queued) story.kernel(6000, 20 * kMs, 30 * kMs);
-        story.call(11 * kMs, 19 * kMs, name);
+        story.call(11 * kMs, is_one ? 19 * kMs : 15 * kMs, name);
+        if (!is_one) story.call(15 * kMs, 19 * kMs, name);
         if (!is_queued) story.kernel(19 * kMs, 20 * kMs, 30 * kMs);
         const std::string text = story.steps().at(0).text;
-        const std::size_t begin = text.find(" (1 call). ") + 11;
+        const std::size_t begin = text.find("). ") + 3;
         return text.substr(begin, text.find(" Look: ") - begin);
     };
     CHECK(advice("cudaDeviceSynchronize") == "Queue more work before the host waits.");
     CHECK(advice("cudaDeviceSynchronize", true) == "The next work was queued: look what it waits for.");
     CHECK(advice("cudaLaunchKernel").starts_with("A kernel's code is loaded when it is first used"));
-    CHECK(advice("cudaGraphLaunch") == "Put more work into each graph.");
-    CHECK(advice("cudaGraphLaunch", false, kGraphAsAWhole) == "Put more work into each graph.");
-    CHECK(advice("cudaGraphLaunch", false, "add") ==
+    CHECK(advice("cudaGraphLaunch").starts_with("A graph is uploaded at its first launch"));
+    CHECK(advice("cudaGraphLaunch", false, kGraphAsAWhole, false) == "Put more work into each graph.");
+    CHECK(advice("cudaGraphLaunch", false, "add", false) ==
           "Put more work into each graph. nsys slows the call down, as it records each node: look again with "
           "--cuda-graph-trace=graph.");
     CHECK(advice("cudaMemcpy").starts_with("The host waits in it: take cudaMemcpyAsync"));
-    for (const char* call : {"cudaMemset", "cudaMemcpyPeer"})
-        CHECK(advice(call) == "Its Async form lets the host queue more work meanwhile.");
-    for (const char* call : {"cudaMemsetAsync", "cudaMemcpyPeerAsync"})
+    CHECK(advice("cudaMemcpy3DAsync").starts_with("Copy from or to pinned memory"));
+    CHECK(advice("cudaMemcpyPeer") == "It waits for all other work of both GPUs: its Async form does not.");
+    for (const char* call : {"cudaMemset", "cudaMemsetAsync", "cudaMemcpyPeerAsync"})
         CHECK(advice(call) == "Do more in one call.");
     CHECK(advice("cudaDeviceEnablePeerAccess") == "Look whether it is needed there.");
 }
@@ -285,10 +289,24 @@ TEST_CASE("first steps: what is said of long gaps leaves out short ones that hav
     CHECK(more[1].text.starts_with("The GPU is idle for 1.49 of 7 ms in 99 short gaps"));
     const auto less = program(kMs / 5 * 6);
     REQUIRE(rules_of(less) == Rules{"launch_bound", "idle"});
-    CHECK(
-        less[1].text ==
-        "The GPU is idle for 1.21 of 3.21 ms in gaps of 100 µs or more. For 1.2 ms of all idle time the host "
-        "is in cudaHostAlloc (1 call). Allocate before the work begins.");
+    CHECK(less[1].text ==
+          "The GPU is idle for 1.21 of 3.21 ms in gaps of 100 µs or more. For 1.2 ms of all idle time, short "
+          "gaps "
+          "included, the host is in cudaHostAlloc (1 call). Allocate before the work begins.");
+}
+
+TEST_CASE("first steps: a kernel of few blocks is told so, and not sent to ncu") {
+    Story story;
+    story.kernel(0, 10'000, 10 * kMs);
+    story.trace.gpus = {{0, "a GPU", 132}};
+    const auto with_blocks = [&](int64_t blocks) {
+        story.trace.launch_sizes = {{{blocks, 1, 1}, {256, 1, 1}}};
+        story.trace.kernels[0].size = 0;
+        return story.steps().back().text;
+    };
+    CHECK(with_blocks(16).ends_with(
+        "It has 16 blocks for 132 SMs: give it more, or let other kernels run beside it."));
+    CHECK(with_blocks(67).ends_with("PROGRAM"));
 }
 
 TEST_CASE("first steps: ncu is sent to a run that takes long, past the launches before it") {

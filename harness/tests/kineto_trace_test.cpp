@@ -312,8 +312,8 @@ TEST_CASE("Kernels of NCCL and NVSHMEM are known by their function's name") {
           "void nvshmemi_init_array_kernel<long>(T1 *, int, T1)",
           "void (anonymous namespace)::nvshmem_put<float>(float *)"})
         CHECK_MESSAGE(is_communication_kernel(name), name);
-    for (const char* name :
-         {"", "void at::native::add<ncclDevComm>(int)", "copy_for_nccl(ncclComm*)", "gemm"})
+    for (const char* name : {"", "void at::native::add<ncclDevComm>(int)", "copy_for_nccl(ncclComm*)", "gemm",
+                             "add_on_stream_kernel"})
         CHECK_FALSE_MESSAGE(is_communication_kernel(name), name);
 }
 

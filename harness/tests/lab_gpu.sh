@@ -158,7 +158,7 @@ draws() {
     mkdir -p "${answer%/*}"
     cp "$exercise/starter.cu" "$answer"
     try diagnose ch05/1:1
-    prints 'first: ./lab run ch05/vector_add_pipeline'
+    prints 'record it first: ./lab run ch05/vector_add_pipeline'
     expect 1 check ch05/1:1
     prints 'findings hold. Which ones'
     prints_no 'streams that carry work'

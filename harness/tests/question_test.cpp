@@ -133,6 +133,10 @@ TEST_CASE("question: an answer is a number or a text; NULL, no row and no range 
     CHECK(ask(evidence, "SELECT 0.5").text_in("share") == "50 %");
     CHECK(ask(evidence, "SELECT 0.5").text_in("ms") == "0.5 ms");
     CHECK(ask(evidence, "SELECT 'half'").text_in("share") == "half");
+    CHECK(ask(evidence, "SELECT 1").text_in("copies") == "1 copy");
+    CHECK(ask(evidence, "SELECT 1").text_in("launches") == "1 launch");
+    CHECK(ask(evidence, "SELECT 1").text_in("ms") == "1 ms");
+    CHECK(ask(evidence, "SELECT 2").text_in("copies") == "2 copies");
 }
 
 TEST_CASE("question: an error while measuring is not taken for an answer") {
