@@ -306,7 +306,7 @@ std::optional<double> Analysis::kernel_concurrency() const {
 Analysis analyse(const Trace& trace, const std::optional<std::string>& range,
                  const std::optional<int64_t>& device) {
     std::optional<RangePart> part;
-    if (range) part = select_range(trace, *range);
+    if (range) require_calls(trace), part = select_range(trace, *range);
     const Trace& of = part ? part->trace : trace;
     Analysis a;
     a.range = range;

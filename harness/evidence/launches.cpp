@@ -88,6 +88,13 @@ bool is_in_any(const WindowsOfGpu& windows, int64_t time_ns) {
                        [&](const auto& of_gpu) { return contains(of_gpu.second, time_ns); });
 }
 
+void require_calls(const Trace& trace) {
+    if (trace.api_calls.empty() && !(trace.kernels.empty() && trace.copies.empty()))
+        throw Error(
+            "no CUDA call is recorded, so it is not known what a range launched, nor what waits for what. "
+            "Record with nsys profile --trace=cuda,nvtx");
+}
+
 void link_to_calls(Trace& trace) {
     const CallIndex index(trace);
     for (Kernel& kernel : trace.kernels) kernel.call = index.find(kernel.process, kernel.correlation);

@@ -61,6 +61,10 @@ class CallIndex {
     std::vector<std::array<int64_t, 3>> entries_;  ///< process, correlation and index, sorted
 };
 
+/// An Error if there is work of the GPU, and no call that launched it: then it belongs to no range, and
+/// nothing tells what waits for what.
+void require_calls(const Trace& trace);
+
 /// Fills in Kernel::call and Copy::call.
 void link_to_calls(Trace& trace);
 

@@ -9,6 +9,7 @@
 #include "core/table.h"
 #include "core/text.h"
 #include "evidence/critical_path.h"
+#include "evidence/launches.h"
 
 namespace lab {
 
@@ -37,6 +38,7 @@ std::string title_of(const Trace& trace, const PathLink& link) {
 }
 
 Dependencies dependencies_of(const ReportFile& report, const std::optional<std::string>& range) {
+    require_calls(report.trace());
     return {report.trace(), report.kineto ? StreamTables{} : StreamTables::of(report.evidence->database()),
             range};
 }

@@ -248,6 +248,13 @@ TEST_CASE("analyze says nothing of CUDA calls where none is recorded") {
          {"not recorded: CUDA calls, OS calls", "the gap               n/a", "900 ns         n/a"})
         CHECK_MESSAGE(shown.find(text) != std::string::npos, shown);
     CHECK(shown.find("no CUDA call") == std::string::npos);
+    for (const Names& more : {Names{"--range", "step"}, Names{"--critical-path"}}) {
+        Names words{"analyze", path.string()};
+        words.insert(words.end(), more.begin(), more.end());
+        const Outcome refused = run_lab(words);
+        CHECK(refused.exit_code == 2);
+        CHECK(refused.err.find("no CUDA call is recorded") != std::string::npos);
+    }
     const Json a = analyze(path);
     for (const char* name : {"idle_by_cause", "idle_by_call", "short_gaps"}) CHECK(a.at(name).is_null());
     CHECK((a.at("gaps")[0].at("cause").is_null() && a.at("gaps")[0].at("no_call_ns").is_null()));
