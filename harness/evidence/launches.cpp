@@ -108,14 +108,6 @@ std::vector<bool> host_waits(const Trace& trace) {
         const Copy*& first = copy_of[static_cast<std::size_t>(copy.call)];  // it may be in parts
         if (!first) first = &copy;
     }
-    std::vector<int64_t> ends;
-    for (const Kernel& kernel : trace.kernels) ends.push_back(kernel.end_ns);
-    for (const Copy& copy : trace.copies) ends.push_back(copy.end_ns);
-    std::sort(ends.begin(), ends.end());
-    const auto ends_in = [&](const ApiCall& call) {
-        const auto end = std::upper_bound(ends.begin(), ends.end(), call.start_ns);
-        return end != ends.end() && *end <= call.end_ns;
-    };
     // By name; a graph's launch waits for none of its copies.
     std::vector<bool> is_wait, frees, copies, is_async;
     for (const std::string& name : trace.names) {
@@ -125,6 +117,16 @@ std::vector<bool> host_waits(const Trace& trace) {
                          name.find("Memset") != std::string::npos);
         is_async.push_back(name.find("Async") != std::string::npos);
     }
+    std::vector<int64_t> ends;  // of the GPU's work; only frees ask
+    if (std::find(frees.begin(), frees.end(), true) != frees.end()) {
+        for (const Kernel& kernel : trace.kernels) ends.push_back(kernel.end_ns);
+        for (const Copy& copy : trace.copies) ends.push_back(copy.end_ns);
+        std::sort(ends.begin(), ends.end());
+    }
+    const auto ends_in = [&](const ApiCall& call) {
+        const auto end = std::upper_bound(ends.begin(), ends.end(), call.start_ns);
+        return end != ends.end() && *end <= call.end_ns;
+    };
     const auto waits = [&](const ApiCall& call, const Copy* copy) {
         const auto name = static_cast<std::size_t>(call.name);
         if (is_wait[name]) return true;

@@ -210,9 +210,8 @@ Trace read_trace(const Database& database) {
     shorten_kernel_names(trace);
     if (database.has_table("TARGET_INFO_GPU")) {
         Statement row = database.prepare(
-            "SELECT COALESCE(device, id), name, COALESCE(sms, 0) FROM all_gpus LEFT JOIN cuda_numbers ON gpu "
-            "= "
-            "id");
+            "SELECT COALESCE(device, id), name, COALESCE(sms, 0) FROM all_gpus "
+            "LEFT JOIN cuda_numbers ON gpu = id");
         while (row.next()) trace.gpus.push_back({row.integer(0), row.name(1), row.integer(2)});
     }
     constexpr const char* kStart = "TARGET_INFO_SESSION_START_TIME";

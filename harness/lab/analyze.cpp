@@ -70,7 +70,7 @@ std::vector<FirstStep> steps_of(const ReportFile& report, const Analysis& a, con
     PageFaults page_faults;
     if (report.evidence) {
         const auto memory = unified_memory_json(*report.evidence, a.range),
-                   whole = unified_memory_json(*report.evidence, std::nullopt);
+                   whole = a.range ? unified_memory_json(*report.evidence, std::nullopt) : memory;
         page_faults = {memory["gpu_page_faults"]["total_ns"], !whole["cpu_page_faults"].empty(),
                        !memory["cpu_page_faults"].empty()};
     }
