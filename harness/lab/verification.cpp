@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/error.h"
 #include "core/table.h"
 #include "core/text.h"
+#include "tools/fingerprint.h"
 #include "tools/machine.h"
 
 namespace lab {
@@ -52,6 +54,12 @@ bool is_unchanged(const Course& course, const Program& program, const Verified& 
     return at->second.substr(0, space) == course.fingerprint_of(program, at->second.substr(space));
 }
 
+/// Is a case still judged as it was then?
+bool is_judged_as_then(const Case& of, const Verified& verified) {
+    const auto at = verified.judgements.find(of.id);
+    return at != verified.judgements.end() && at->second == fingerprint_of_judgement(of);
+}
+
 /// The elements of an array or the members of an object, a line each.
 std::string lines_of(const Json& json) {
     std::vector<std::string> lines;
@@ -65,7 +73,7 @@ std::string lines_of(const Json& json) {
 }  // namespace
 
 Verified verified_here() {
-    Verified verified{{{"date", utc_now()}, {"gpu", gpu()->name}, {"driver", gpu()->driver}}, {}, {}};
+    Verified verified{{{"date", utc_now()}, {"gpu", gpu()->name}, {"driver", gpu()->driver}}, {}, {}, {}};
     for (const auto& [name, tool] : {std::pair{"cuda", nvcc()},
                                      {"nsys", nsys()},
                                      {"ncu", ncu()},
@@ -76,6 +84,22 @@ Verified verified_here() {
 
 std::string fingerprint_in(const Provenance& provenance) {
     return trim(value_of(provenance, "fingerprint") + " " + value_of(provenance, "silent"));
+}
+
+std::string fingerprint_of_judgement(const Case& of) {
+    std::vector<std::string> asked = of.starter_fails;
+    for (const Finding& finding : of.findings) {
+        if (!finding.asserted()) continue;
+        append(asked,
+               {finding.id, finding.recording, finding.query.metric, finding.query.range.value_or("")});
+        append(asked, tokens_of(finding.query.sql));  // its layout may change
+        for (const auto& expected : finding.expect) asked.push_back(expected ? expected->text : "");
+        if (finding.ratio) asked.push_back(of.text_of(*finding.ratio));
+        asked.push_back(std::to_string(finding.margin));
+    }
+    for (const auto& answers : {of.wrong, of.right})
+        for (const Answer& answer : answers) append(asked, answer.fails);
+    return fingerprint(asked, of.id);
 }
 
 fs::path verification_file(const Course& course) {
@@ -93,6 +117,7 @@ Verification read_verification(const Course& course) {
             Verified& verified = verification[chapter];
             verified.provenance = json.at("provenance").get<Provenance>();
             verified.sources = json.at("sources").get<std::map<std::string, std::string>>();
+            verified.judgements = json.at("judgements").get<std::map<std::string, std::string>>();
             for (const Json& claim : json.at("claims")) verified.claims.push_back(claim_from(claim));
         }
     } catch (const std::exception& problem) {
@@ -108,9 +133,10 @@ void write_verification(const Verification& verification, const Course& course) 
         Json claims = Json::array();
         for (const Claim& claim : verified.claims) claims.push_back(to_json(claim));
         chapters.push_back(
-            fmt::format(" {}: {{\n  \"provenance\": {},\n  \"sources\": {{{}}},\n  \"claims\": [{}]\n }}",
+            fmt::format(" {}: {{\n  \"provenance\": {},\n  \"sources\": {{{}}},\n  \"judgements\": {{{}}},\n"
+                        "  \"claims\": [{}]\n }}",
                         Json(chapter).dump(), Json(verified.provenance).dump(), lines_of(verified.sources),
-                        lines_of(claims)));
+                        lines_of(verified.judgements), lines_of(claims)));
     }
     write_file(verification_file(course), "{\n" + join(chapters, ",\n") + "\n}\n");
 }
@@ -168,6 +194,21 @@ Claims claims_kept(const Course& course, const Chapter& chapter, const Verificat
     return claims;
 }
 
+Claims claims_kept(const Course& course, const Case& of, const Verified& before) {
+    const std::vector<Program> programs = of.all_programs();
+    if (!is_judged_as_then(of, before) ||
+        !std::all_of(programs.begin(), programs.end(),
+                     [&](const Program& p) { return is_unchanged(course, p, before); }))
+        return {};
+    std::set<std::string> subjects{of.id};
+    for (const Program& program : programs) subjects.insert({program.id(), program.file.string()});
+    Claims claims;
+    for (const Claim& claim : before.claims)
+        if (claim.kind != Claim::Kind::clean && subjects.contains(claim.subject)) claims.push_back(claim);
+    const auto passed = [](const Claim& claim) { return claim.verdict == Verdict::pass; };
+    return std::all_of(claims.begin(), claims.end(), passed) ? claims : Claims{};
+}
+
 std::string verification_markdown(const Course& course, const Verification& verification) {
     constexpr auto left = Align::left, right = Align::right;
     Table table({"chapter", "findings", "starters that fail as stated", "wrong answers rejected",
@@ -194,6 +235,9 @@ std::string verification_markdown(const Course& course, const Verification& veri
         for (const Program& program : all_programs(chapter))
             if (!is_unchanged(course, program, verified))
                 below += fmt::format("- **stale** {} has changed since\n", program.id());
+        for (const Case* each : chapter.cases())
+            if (!is_judged_as_then(*each, verified))
+                below += fmt::format("- **stale** {} is judged by other findings since\n", each->id);
     }
     return table.markdown() + (below.empty() ? "" : "\n" + below);
 }

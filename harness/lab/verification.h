@@ -13,8 +13,9 @@ namespace lab {
 
 /// One chapter, verified in one go.
 struct Verified {
-    Provenance provenance;                       ///< GPU, driver, tools, date
-    std::map<std::string, std::string> sources;  ///< by a program's file, what fingerprint_in() says
+    Provenance provenance;                          ///< GPU, driver, tools, date
+    std::map<std::string, std::string> sources;     ///< by a program's file, what fingerprint_in() says
+    std::map<std::string, std::string> judgements;  ///< by a case's id, what fingerprint_of_judgement() says
     Claims claims;
 };
 
@@ -26,6 +27,9 @@ using Verification = std::map<std::string, Verified>;
 
 /// The fingerprint of a recorded program, and behind it the numbers of its silent messages.
 [[nodiscard]] std::string fingerprint_in(const Provenance& provenance);
+
+/// A fingerprint of what is asked about a case's runs, and what the answers must be.
+[[nodiscard]] std::string fingerprint_of_judgement(const Case& of);
 
 /// docs/verification.json
 [[nodiscard]] fs::path verification_file(const Course& course);
@@ -55,6 +59,10 @@ struct SanitizerRun {
 /// The claims of a chapter's sanitizer runs as they were last verified; not run for a program that has
 /// changed since.
 [[nodiscard]] Claims claims_kept(const Course& course, const Chapter& chapter, const Verification& before);
+
+/// What was found of a case, but for compute-sanitizer, if all of it passed and neither its programs nor what
+/// is asked of them has changed since. If not, nothing.
+[[nodiscard]] Claims claims_kept(const Course& course, const Case& of, const Verified& before);
 
 /// A row for each chapter: where and when it was verified, and how many claims of each kind hold; below it
 /// what does not hold, and what has changed since.

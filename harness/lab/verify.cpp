@@ -92,6 +92,8 @@ Evidence record_for_all(const Course& course, const Case& of, const Program& pro
     return evidence;
 }
 
+constexpr std::string_view kAnd = " and ";  ///< between the names of GPUs
+
 /// By a program's id.
 using Recordings = std::map<std::string, Evidence>;
 
@@ -113,10 +115,29 @@ Recordings fresh_of(const Course& course, std::vector<Program>& programs, const 
     return recordings;
 }
 
+/// Takes out of `programs` those of cases that passed and have not changed since, and gives what was found of
+/// these, by the case's id.
+std::map<std::string, Claims> kept_of(const Course& course, const Chapter& chapter,
+                                      std::vector<Program>& programs, const Verification& before) {
+    std::map<std::string, Claims> kept;
+    const auto verified = before.find(chapter.id);
+    if (verified == before.end()) return kept;
+    std::set<std::string> left_out;
+    for (const Case* each : chapter.cases()) {
+        Claims claims = claims_kept(course, *each, verified->second);
+        if (claims.empty()) continue;
+        kept.emplace(each->id, std::move(claims));
+        for (const Program& program : each->all_programs()) left_out.insert(program.id());
+    }
+    std::erase_if(programs, [&](const Program& program) { return left_out.contains(program.id()); });
+    return kept;
+}
+
 /// Judges a chapter on this GPU. With `publish` what is recorded for it becomes the course's evidence.
-/// `fresh` and what passed in `before`, and has not changed since, count as they are.
+/// `fresh`, the cases of `kept`, and what passed in `before` and has not changed since, count as they are.
 Verified verify_live(const Course& course, const Chapter& chapter, bool publish, Recordings fresh,
-                     const Verification& before, const AddClaim& print) {
+                     const std::map<std::string, Claims>& kept, const Verification& before,
+                     const AddClaim& print) {
     Verified verified = verified_here();
     std::set<std::string> gpus{gpu()->name};
     const AddClaim add = [&](Claim claim) {
@@ -134,9 +155,25 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
         if (const std::string one = value_of(evidence.provenance(), "gpu"); !one.empty()) gpus.insert(one);
         return evidence;
     };
-    for (const Case* each : chapter.cases()) judge_claims(*each, run_here, add);
+    for (const Case* each : chapter.cases()) {
+        verified.judgements[each->id] = fingerprint_of_judgement(*each);
+        const auto as_before = kept.find(each->id);
+        if (as_before == kept.end()) {
+            judge_claims(*each, run_here, add);
+            continue;
+        }
+        append(verified.claims, as_before->second);
+        const Verified& then = before.at(chapter.id);
+        for (const Program& program : each->all_programs())
+            verified.sources[program.id()] = then.sources.at(program.id());
+        for (std::string names = value_of(then.provenance, "gpu"); !names.empty();) {
+            const std::size_t end = std::min(names.find(kAnd), names.size());
+            gpus.insert(names.substr(0, end));
+            names.erase(0, end + kAnd.size());
+        }
+    }
     verify_clean(course, chapter, before, add);
-    verified.provenance["gpu"] = join({gpus.begin(), gpus.end()}, " and ");
+    verified.provenance["gpu"] = join({gpus.begin(), gpus.end()}, std::string(kAnd));
     return verified;
 }
 
@@ -190,11 +227,13 @@ int verify(const VerifyOptions& options) {
     for (const Chapter& chapter : chapters) {
         std::vector<Program> programs = all_programs(chapter);
         Recordings fresh;
-        if (options.stale) fresh = fresh_of(course, programs, verified_here().provenance);
+        std::map<std::string, Claims> kept;
+        if (options.stale && options.record) fresh = fresh_of(course, programs, verified_here().provenance);
+        if (options.stale && !options.record) kept = kept_of(course, chapter, programs, verification);
         std::erase_if(programs,
                       [](const Program& p) { return !missing_libraries(p.flags).empty(); });  // not run
         (void)build_programs(course, programs, announce_to_terminal);
-        Verified verified = verify_live(course, chapter, options.record, std::move(fresh),
+        Verified verified = verify_live(course, chapter, options.record, std::move(fresh), kept,
                                         options.stale ? verification : Verification{}, print_claim);
         append(all, verified.claims);
         if (!options.save && !options.record) continue;
@@ -228,8 +267,9 @@ void add_verify(Session& session) {
         "course's evidence");
     command.flag(
         "--stale", options->stale,
-        "for maintainers, with --record: takes what was recorded by this driver and these tools, on this GPU "
-        "or another, and what passed under compute-sanitizer, of programs that have not changed since");
+        "for maintainers: what passed when it was last kept, and has not changed since, is not run again. "
+        "With "
+        "--record it is judged as it was recorded by this driver and these tools, on this GPU or another");
     command.exclude("--recorded", "--save");
     command.exclude("--recorded", "--stale");
     command.exclude("--recorded", "--record");

@@ -384,6 +384,16 @@ verify() {
     check 'what has not changed is not run again' lacks "$err" '--tool '
     check 'nor recorded' lacks "$err" 'nsys profile'
     check 'a stamp names the compiler' grep -q ' 13.0$' build/programs/ch05_streams/buggy.built
+    expect 0 verify ch05 --save --stale
+    check 'no case that was kept is run again' lacks "$err" 'nsys profile'
+    prints ' 0 failed, 0 not run'
+    echo 'int changed;' >>ch05_streams/fixed.cu
+    sed -i 's/^solution = ">= 2"/solution = "> 1"/' "$exercise/case.toml"
+    expect 0 verify ch05 --save --stale
+    says 'programs/ch05_streams/fixed'
+    says "programs/$exercise/starter"
+    expect 0 verify ch05 --save --stale
+    check 'both are kept' lacks "$err" 'nsys profile'
     expect 2 verify ch05 --record --recorded
     mode whole compute-sanitizer errors
     expect 1 verify ch05

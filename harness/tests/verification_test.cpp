@@ -16,8 +16,11 @@ struct Kept : MadeCourse {
     Kept() {
         Verified& verified = all["ch01_made"];
         verified.provenance = {{"gpu", "NVIDIA H200"}, {"driver", "580"}, {"date", "2026-11-20T10:00:00Z"}};
-        for (const Program& program : all_programs(read()))
+        const Chapter chapter = read();
+        for (const Program& program : all_programs(chapter))
             verified.sources[program.file.string()] = course.fingerprint_of(program);
+        for (const Case* each : chapter.cases())
+            verified.judgements[each->id] = fingerprint_of_judgement(*each);
         verified.claims = {
             {Claim::Kind::finding, "ch01_made", "streams", "1 | 2", Verdict::pass, ""},
             {Claim::Kind::finding, "ch01_made", "hidden", "1 | 1", Verdict::inconclusive, "too near."},
@@ -72,6 +75,17 @@ TEST_CASE("verification: a program that has changed since is stale, and not run 
     CHECK(kept.kept(kBuggy) == Verdict::not_run);
     CHECK(kept.kept(kFixed) == Verdict::fail);
     CHECK(has(kept.page(), "- **stale** ch01_made/buggy.cu has changed since"));
+}
+
+TEST_CASE("verification: a case that is judged in another way since is stale, one in other words is not") {
+    const Kept kept;
+    kept.replace("ch01_made/case.toml", "streams that carry", "how many streams carry");
+    kept.replace("ch01_made/case.toml", "COUNT(DISTINCT stream)", "COUNT( DISTINCT  stream )");
+    CHECK_FALSE(has(kept.page(), "stale"));
+    kept.replace("ch01_made/case.toml", "fixed = \"== 2\"", "fixed = \">= 2\"");
+    CHECK(has(kept.page(), "- **stale** ch01_made is judged by other findings since"));
+    kept.replace(MadeCourse::kExercise + "/case.toml", "FROM kernels\"", "FROM copies\"");
+    CHECK(has(kept.page(), "- **stale** ch01_made/cut is judged by other findings since"));
 }
 
 TEST_CASE("verification: a program whose fault is the lesson must report, by the tools that the case names") {
