@@ -191,8 +191,9 @@ int main(int argc, char** argv) {
     {
         nvtx3::scoped_range range{"warm-up"};
         Apiary other(kThreads * night.blocks, 1);
-        for (int hive = 0; hive < kHives; ++hive)
-            other.hear({hive, 0, 0, std::vector<unsigned>(size_t{kThreads} * night.blocks)});
+        // It has to outlive its copies.
+        Recording silence{0, 0, 0, std::vector<unsigned>(size_t{kThreads} * night.blocks)};
+        for (; silence.hive < kHives; ++silence.hive) other.hear(silence);
         (void)other.sum();
     }
 
