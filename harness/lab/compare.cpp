@@ -35,6 +35,7 @@ struct ComparedReport {
     std::vector<std::string> problems;
     Provenance made;           ///< what made it: GPU, versions, program; "" is not known
     int64_t ranges_named = 0;  ///< with --range: how many there are
+    bool knows_calls = false;  ///< of CUDA; without one, nothing tells why the GPU was idle
     Recorded numbers;
 };
 
@@ -82,9 +83,14 @@ ComparedReport read_report(std::size_t side, const std::string& file, const std:
         throw Error(fmt::format("{}, {}: {}", side_name(side), file, error.what()));
     }
     for (const Range& r : trace.ranges) read.ranges_named += range && r.name == *range;
+    read.knows_calls = !trace.api_calls.empty();
     read.gpu = trace.name_of_gpu(read.numbers.analysis.device);
     read.made = circumstances_of(report, read.gpu);
     return read;
+}
+
+bool both_know_calls(const Reports& reports) {
+    return reports[0].knows_calls && reports[1].knows_calls;
 }
 
 /// What both say, and say differently.
@@ -222,10 +228,12 @@ void print_breakdown_compared(const Reports& reports) {
     row_if_any("communication that no such kernel hides", exposed_of(reports), communication);
     row("memory only: a copy or a memset, no kernel", both_of(reports, &Analysis::copy_only_ns));
     row("idle: nothing runs", both_of(reports, &Analysis::gpu_idle_ns));
-    row("  launch call began in the gap", both_of(reports, &IdleByCause::host_wait_ns));
-    row(fmt::format("  launch call began before, under {} µs", kKernelWaitLimit_ns / 1000),
-        both_of(reports, &IdleByCause::kernel_wait_ns));
-    row("  other", both_of(reports, &IdleByCause::other_ns));
+    if (both_know_calls(reports)) {
+        row("  launch call began in the gap", both_of(reports, &IdleByCause::host_wait_ns));
+        row(fmt::format("  launch call began before, under {} µs", kKernelWaitLimit_ns / 1000),
+            both_of(reports, &IdleByCause::kernel_wait_ns));
+        row("  other", both_of(reports, &IdleByCause::other_ns));
+    }
     row_if_any("communication between GPUs", communication, communication);
     row_if_any("  of that hidden behind kernels", both_of(reports, &Analysis::communication_hidden_ns),
                communication);
@@ -505,10 +513,11 @@ Json comparison_json(const Reports& reports, const Comparison& comparison,
               {"d2h_hidden_ns", both_of(reports, &Analysis::d2h_hidden_ns)},
               {"kernel_concurrency",
                optional_of_both([](const Analysis& a) { return a.kernel_concurrency(); })}}},
-            {"idle_by_cause",
-             {{"host_wait_ns", both_of(reports, &IdleByCause::host_wait_ns)},
-              {"kernel_wait_ns", both_of(reports, &IdleByCause::kernel_wait_ns)},
-              {"other_ns", both_of(reports, &IdleByCause::other_ns)}}},
+            {"idle_by_cause", both_know_calls(reports)
+                                  ? Json{{"host_wait_ns", both_of(reports, &IdleByCause::host_wait_ns)},
+                                         {"kernel_wait_ns", both_of(reports, &IdleByCause::kernel_wait_ns)},
+                                         {"other_ns", both_of(reports, &IdleByCause::other_ns)}}
+                                  : Json(nullptr)},
             {"streams", streams_of(reports)},
             {"kernels", json_list(comparison.kernels, kernel_change_json)},
             {"ambiguous_kernels", comparison.ambiguous},

@@ -260,6 +260,11 @@ TEST_CASE("analyze says nothing of CUDA calls where none is recorded") {
     CHECK((a.at("gaps")[0].at("cause").is_null() && a.at("gaps")[0].at("no_call_ns").is_null()));
     CHECK(a.at("ranges")[0].at("gpu_ns").is_null());
     CHECK(a.at("copies")[0].at("direction") == "memset");
+    const fs::path other = folder.path() / "other.sqlite";
+    fs::copy_file(path, other);
+    const std::string compared = run_lab({"compare", path.string(), other.string()}).out;
+    CHECK(compared.find("idle: nothing runs") != std::string::npos);
+    CHECK_MESSAGE(compared.find("launch call") == std::string::npos, compared);
 }
 
 TEST_CASE("analyze says how many rows of a table it leaves out") {
