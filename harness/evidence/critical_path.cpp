@@ -122,7 +122,8 @@ void Dependencies::for_each_need(std::size_t i, const Visit& visit) const {
 }
 
 /// Work that starts just after other work of its GPU, and for no known reason only then, has waited for it:
-/// for room on the GPU, or as a node of a graph.
+/// for room on the GPU, or as a node of a graph. What began early and waited inside began as soon as it
+/// could.
 void Dependencies::bind_work() {
     const std::vector<Work>& all = order_.work;
     std::vector<int32_t> by_end(all.size());
@@ -132,6 +133,10 @@ void Dependencies::bind_work() {
     std::size_t ended = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         while (ended < by_end.size() && all[by_end[ended]].end_ns <= all[i].start_ns) ++ended;
+        if (order_.joins[i] != kNothing) {
+            work_bound_.push_back(kJoin);
+            continue;
+        }
         std::pair<int64_t, int32_t> last{INT64_MIN, kNothing};
         for_each_need(i, [&](int32_t what, int64_t time_ns, int64_t delay_ns) {
             last = std::max(last, {time_ns + delay_ns, what});
@@ -204,9 +209,12 @@ int64_t Dependencies::total_ns(const std::function<int64_t(const Kernel&)>& kern
             const int64_t from = what == kCall ? times.call_start[work.call] : times.work_end[what];
             start = std::max(start, from + (work_bound_[i] == what ? work.start_ns - then_ns : delay_ns));
         });
-        times.work_end[i] =
-            start + (work.index < 0 || part_of_[i] == kNothing ? work.end_ns - work.start_ns
-                                                               : kernel_ns(trace_.kernels[work.index]));
+        const int64_t ns = work.index < 0 || part_of_[i] == kNothing ? work.end_ns - work.start_ns
+                                                                     : kernel_ns(trace_.kernels[work.index]);
+        const int32_t join = order_.joins[i];
+        times.work_end[i] = join == kNothing ? start + ns
+                                             : std::max(start, times.work_end[join]) +
+                                                   std::min(ns, work.end_ns - order_.work[join].end_ns);
         if (i == 0) times.first_start = start;
     }
     begin_calls(INT64_MAX);
@@ -247,8 +255,12 @@ void Dependencies::walk(const Part& part, int32_t w, CriticalPath& path) const {
     while (time_ns > part.start_ns) {
         if (w != kNothing) {
             const PathLink link = link_of(order_.work[w]);
-            back_to(link.start_ns, link.kind, link.name);
-            const int32_t bound = work_bound_[w];
+            const int32_t join = order_.joins[w], bound = work_bound_[w];
+            back_to(join == kNothing ? link.start_ns : order_.work[join].end_ns, link.kind, link.name);
+            if (join != kNothing) {
+                w = join;
+                continue;
+            }
             if (bound >= 0) back_to(order_.work[bound].end_ns, PathKind::gap, link.name);
             c = kNothing;
             if (bound == kCall) {

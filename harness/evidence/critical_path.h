@@ -76,7 +76,7 @@ class Dependencies {
         std::vector<int64_t> work_end, call_start, call_end;
         int64_t first_start = 0;  ///< of the first work
     };
-    static constexpr int32_t kNothing = -1, kCall = -2;
+    static constexpr int32_t kNothing = -1, kCall = -2, kJoin = -3;
 
     void add_parts(const std::string& range);
     void measure_delays();
@@ -97,7 +97,8 @@ class Dependencies {
     std::vector<Part> parts_;
     std::vector<int32_t> part_of_;  ///< of each work: index of parts_, or kNothing
     std::vector<int32_t> after_;    ///< of each work: what it came after for no reason recorded, or kNothing
-    std::vector<int32_t> work_bound_, call_bound_;  ///< what came last: work, kCall or kNothing
+    std::vector<int32_t> work_bound_,
+        call_bound_;                ///< what came last: work, kCall, kNothing; kJoin: in joins
     std::vector<int64_t> call_ns_;  ///< of each call: what it takes if all that it waits for is done
     int64_t launch_ns_ = 3000, gap_ns_ = 1000;  ///< the shortest usual times before work starts
     bool is_range_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/text.h"
 #include "evidence/database.h"
 #include "evidence/launches.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<int32_t, int32_t>>;
 constexpr int32_t kNoWork = -1;
+constexpr std::size_t kMostBranches = 8;  ///< of a graph that are waited for: those that end last
 
 /// Goes through all calls in the order in which they were made.
 class Streams {
@@ -23,33 +25,43 @@ class Streams {
     void follow(const IndexLists& launched, const std::vector<bool>& waits) {
         for (std::size_t c = 0; c < order_.calls.size(); ++c) {
             const ApiCall& call = trace_.api_calls[static_cast<std::size_t>(order_.calls[c].index)];
-            const bool launches = launched.begin_of(c) != launched.end_of(c);
-            if (launches && waits[c])
-                std::for_each(launched.begin_of(c), launched.end_of(c),
-                              [&](int32_t w) { awaits.emplace_back(c, w); });
-            if (!launches) see(call, static_cast<int32_t>(c), waits[c]);
-            std::for_each(launched.begin_of(c), launched.end_of(c), [&](int32_t w) { launch(call, w); });
+            const Works works{launched.begin_of(c), launched.end_of(c)};
+            if (works.empty()) {
+                see(call, static_cast<int32_t>(c), waits[c]);
+                continue;
+            }
+            if (waits[c])
+                for (const int32_t w : works) awaits.emplace_back(c, w);
+            launch(call, static_cast<int32_t>(c), works);
         }
     }
 
     Pairs needs, awaits;  ///< of work, and of calls: what it comes after
 
   private:
+    using Works = std::vector<int32_t>;
     struct Stream {
         StreamTables::Kind kind = StreamTables::blocking;
         int64_t device = -1;
-        int32_t last = kNoWork, last_call = -1;
-        std::vector<int32_t> events;  ///< that its next work waits for
+        Works last;  ///< of a graph, the last of each branch
+        int32_t last_call = -1;
+        Works events;              ///< that its next work waits for
+        bool is_programs = false;  ///< did a call name it that launches no graph?
+    };
+    struct Graph {
+        Works roots, ends;  ///< the first and the last of each branch
+        int32_t call = -1;
     };
     struct Thread {
         int64_t stream = -1;  ///< that it used last
+        Graph graph;          ///< that it launched, while no stream is known for it
         bool captures = false;
         int64_t waited_ns = INT64_MIN;  ///< when its last wait for everything began
     };
     struct Process {
         std::map<int64_t, Stream> streams;
-        std::vector<int32_t> records;  ///< for each cudaEventRecord, the work before it
-        bool is_whole = true;          ///< were all of these captured?
+        std::vector<Works> records;  ///< for each cudaEventRecord, the work before it
+        bool is_whole = true;        ///< were all of these captured?
     };
 
     Stream& stream_of(int64_t process, int64_t number) {
@@ -60,11 +72,11 @@ class Streams {
     }
 
     /// The work that the event of a wait stands for.
-    int32_t event_of(Process& process, const StreamTables::Wait& wait) const {
+    static Works event_of(Process& process, const StreamTables::Wait& wait) {
         const auto& records = process.records;
         process.is_whole &= wait.record <= std::ssize(records) || wait.record >= UINT32_MAX;
         const bool is_known = process.is_whole && wait.record > 0 && wait.record <= std::ssize(records);
-        return is_known ? records[static_cast<std::size_t>(wait.record - 1)] : kNoWork;
+        return is_known ? records[static_cast<std::size_t>(wait.record - 1)] : Works{};
     }
 
     /// A call that launches nothing.
@@ -75,8 +87,8 @@ class Streams {
         const auto found = tables_.waits.find({call.process, call.correlation});
         const StreamTables::Wait wait = found == tables_.waits.end() ? StreamTables::Wait{} : found->second;
         const auto is = [&](const char* part) { return name.find(part) != std::string::npos; };
-        const auto wait_for = [&](int32_t work) {
-            if (work != kNoWork) awaits.emplace_back(number, work);
+        const auto wait_for = [&](const Works& works) {
+            for (const int32_t work : works) awaits.emplace_back(number, work);
         };
         if (is("BeginCapture") || is("EndCapture")) {
             thread.captures = is("BeginCapture");
@@ -84,41 +96,79 @@ class Streams {
             if (!thread.captures) process.records.push_back(stream_of(call.process, thread.stream).last);
         } else if (is("StreamWaitEvent")) {
             thread.stream = wait.stream;
-            stream_of(call.process, wait.stream).events.push_back(event_of(process, wait));
-        } else if (const int32_t event = event_of(process, wait);
-                   is("EventSynchronize") && event != kNoWork) {
+            append(name_stream(call, wait.stream).events, event_of(process, wait));
+        } else if (const Works event = event_of(process, wait); is("EventSynchronize") && !event.empty()) {
             wait_for(event);
         } else if (is("StreamSynchronize") && process.streams.count(wait.stream) > 0) {
-            wait_for(process.streams[wait.stream].last);
+            wait_for(name_stream(call, wait.stream).last);
         } else if (waits || (name.starts_with("cudaFree") && !is("Async"))) {
             for (const auto& [_, stream] : process.streams)
-                if (const int32_t last = stream.last; last != kNoWork &&
-                                                      work_of(last).end_ns > thread.waited_ns &&
-                                                      work_of(last).end_ns <= call.end_ns)
-                    wait_for(last);
+                for (const int32_t last : stream.last)
+                    if (work_of(last).end_ns > thread.waited_ns && work_of(last).end_ns <= call.end_ns)
+                        wait_for({last});
             thread.waited_ns = call.start_ns;
         }
     }
 
-    void launch(const ApiCall& call, int32_t number) {
-        const WorkOrder::Work& work = work_of(number);
-        Stream& stream = stream_of(call.process, work.stream);
-        const auto after = [&](int32_t before) {
-            if (before != kNoWork) needs.emplace_back(number, before);
-        };
-        after(stream.last);
-        std::for_each(stream.events.begin(), stream.events.end(), after);
+    /// A call that launches no graph names a stream. A graph of which no node runs on a stream of the program
+    /// was launched on the stream that its thread names next.
+    Stream& name_stream(const ApiCall& call, int64_t number) {
+        Stream& stream = stream_of(call.process, number);
+        stream.is_programs = true;
+        Graph& graph = threads_[call.thread].graph;
+        for (const int32_t root : graph.roots)
+            for (const int32_t before : stream.last) needs.emplace_back(root, before);
+        if (!graph.roots.empty()) stream.last = graph.ends, stream.last_call = graph.call;
+        graph = {};
+        return stream;
+    }
+
+    /// What work on this stream has to come after; events are waited for once.
+    void add_before(const Process& process, Stream& stream, int64_t device, Works& before) const {
+        append(before, stream.last);
+        append(before, stream.events);
         stream.events.clear();
         // What the default stream has waited for already, other work on it need not wait for again.
-        for (const auto& [_, other] : processes_[call.process].streams)
-            if (other.last_call > stream.last_call && other.device == work.device &&
-                other.kind != stream.kind &&
+        for (const auto& [_, other] : process.streams)
+            if (other.last_call > stream.last_call && other.device == device && other.kind != stream.kind &&
                 other.kind + stream.kind == StreamTables::blocking + StreamTables::legacy_default)
-                after(other.last);
-        stream.last_call = work.call;
-        stream.device = work.device;
-        stream.last = number;
-        threads_[call.thread].stream = work.stream;
+                append(before, other.last);
+    }
+
+    /// All work of a call comes after what was on its streams before, and is what comes next there waits for.
+    void launch(const ApiCall& call, int32_t number, const Works& works) {
+        const bool is_graph = trace_.name_of(call.name).find("GraphLaunch") != std::string::npos;
+        const int64_t device = work_of(works[0]).device;
+        std::map<int64_t, Works> on;  // each stream
+        for (const int32_t w : works) on[work_of(w).stream].push_back(w);
+        Works before;
+        for (const auto& [stream, _] : on) {
+            if (!is_graph) name_stream(call, stream);
+            add_before(processes_[call.process], stream_of(call.process, stream), device, before);
+        }
+        std::sort(before.begin(), before.end());
+        before.erase(std::unique(before.begin(), before.end()), before.end());
+        Graph graph{{}, {}, number};
+        bool is_programs = false;  // is any of the streams?
+        for (const auto& [stream, branch] : on) {
+            for (const int32_t b : before) needs.emplace_back(branch[0], b);
+            for (std::size_t i = 1; i < branch.size(); ++i) needs.emplace_back(branch[i], branch[i - 1]);
+            graph.roots.push_back(branch[0]);
+            graph.ends.push_back(branch.back());
+            is_programs |= stream_of(call.process, stream).is_programs;
+        }
+        std::sort(graph.ends.begin(), graph.ends.end(),
+                  [&](int32_t x, int32_t y) { return work_of(x).end_ns > work_of(y).end_ns; });
+        graph.ends.resize(std::min(graph.ends.size(), kMostBranches));
+        for (const auto& [number_of_stream, _] : on) {
+            Stream& stream = stream_of(call.process, number_of_stream);
+            stream.last = graph.ends;
+            stream.last_call = number;
+            stream.device = device;
+        }
+        Thread& thread = threads_[call.thread];
+        thread.stream = work_of(works.back()).stream;
+        thread.graph = is_programs ? Graph{} : std::move(graph);
     }
 
     [[nodiscard]] const WorkOrder::Work& work_of(int32_t number) const {
@@ -221,9 +271,17 @@ WorkOrder work_order(const Trace& trace, const StreamTables& tables) {
             engines.try_emplace({order.work[i].device, direction}, static_cast<int32_t>(i));
         if (!is_first) streams.needs.emplace_back(i, std::exchange(last->second, static_cast<int32_t>(i)));
     }
-    // What the times contradict was no wait: two kernels of one stream may overlap if they were launched so.
+    // What the times contradict was no wait. Two kernels of one stream overlap if they were launched so: then
+    // the second began early, and waited for the first inside.
+    order.joins.assign(order.work.size(), kNoWork);
     std::erase_if(streams.needs, [&](const auto& pair) {
-        return pair.second >= pair.first || work_of(pair.second).end_ns > work_of(pair.first).start_ns;
+        const WorkOrder::Work &work = work_of(pair.first), &before = work_of(pair.second);
+        if (pair.second < pair.first && before.end_ns <= work.start_ns) return false;
+        int32_t& join = order.joins[static_cast<std::size_t>(pair.first)];
+        if (pair.second < pair.first && before.stream == work.stream && before.end_ns <= work.end_ns &&
+            (join == kNoWork || work_of(join).end_ns < before.end_ns))
+            join = pair.second;
+        return true;
     });
     std::erase_if(streams.awaits, [&](const auto& pair) {
         return std::max(work_of(pair.second).end_ns, work_of(pair.second).start_ns + 1) > end_of(pair.first);

@@ -55,12 +55,14 @@ struct WorkOrder {
     std::vector<Work> work;                           ///< by start
     std::vector<Call> calls;                          ///< by start
     std::map<int64_t, std::vector<int32_t>> threads;  ///< indices of `calls`
-    IndexLists needs;   ///< of `work`, for each of it: what ended before it began, and had to
+    std::vector<int32_t> joins;  ///< of each work: what it waited for after its start, or -1
+    IndexLists needs;            ///< of `work`, for each of it: what ended before it began, and had to
     IndexLists awaits;  ///< of `work`, for each of `calls`: what ended before the call did, and had to
 };
 
 /// An event stands for the work before it on the stream that its thread used last, since no export says which
-/// stream it was recorded on.
+/// stream it was recorded on. A graph was launched on a stream of the program that one of its nodes runs on,
+/// else on the one that its thread names next.
 [[nodiscard]] WorkOrder work_order(const Trace& trace, const StreamTables& tables);
 
 }  // namespace lab

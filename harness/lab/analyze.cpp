@@ -439,6 +439,8 @@ int analyze(const std::string& file, const std::string& range_name, const std::s
     }
     fmt::print("{}{}\n", bold(printable(file)), range ? fmt::format(", range '{}'", printable(*range)) : "");
     if (!report.label.empty()) fmt::print("{}\n", paragraph(report.label));
+    if (const std::string slower = report.has_trace() ? slower_graphs(report.trace()) : ""; !slower.empty())
+        fmt::print("{}\n", paragraph(yellow(slower)));
     if (critical_path) {
         print_critical_path(report, range);
         return kFine;

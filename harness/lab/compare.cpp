@@ -33,6 +33,7 @@ struct ComparedReport {
     std::string file, label;  ///< the source label, "" of a report that is not the course's
     std::string gpu;          ///< "" if it is not known
     std::vector<std::string> problems;
+    std::string slower_graphs;
     Provenance made;           ///< what made it: GPU, versions, program; "" is not known
     int64_t ranges_named = 0;  ///< with --range: how many there are
     bool knows_calls = false;  ///< of CUDA; without one, nothing tells why the GPU was idle
@@ -83,6 +84,7 @@ ComparedReport read_report(std::size_t side, const std::string& file, const std:
         throw Error(fmt::format("{}, {}: {}", side_name(side), file, error.what()));
     }
     for (const Range& r : trace.ranges) read.ranges_named += range && r.name == *range;
+    read.slower_graphs = slower_graphs(trace);
     read.knows_calls = !trace.api_calls.empty();
     read.gpu = trace.name_of_gpu(read.numbers.analysis.device);
     read.made = circumstances_of(report, read.gpu);
@@ -159,6 +161,7 @@ void print_reports_compared(const Reports& reports, const Comparison& comparison
                                  3));
         for (const std::string& problem : report.problems)
             fmt::print("   {}\n", paragraph(yellow("this capture may not be whole: " + problem), 3));
+        if (!report.slower_graphs.empty()) fmt::print("   {}\n", paragraph(yellow(report.slower_graphs), 3));
     }
     for (const std::string& name : differing_circumstances(reports)) {
         const auto value = [&](std::size_t side) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "core/error.h"
 #include "core/terminal.h"
@@ -100,6 +101,20 @@ std::string not_recorded_line(const Trace& trace) {
         if (is_missing) missing.emplace_back(what);
     if (missing.empty()) return "";
     return paragraph(fmt::format("not recorded: {} (docs/nsys.md: how to)", join(missing, ", "))) + "\n";
+}
+
+std::string slower_graphs(const Trace& trace) {
+    std::map<int64_t, int64_t> stream_of;  // by the call that launched the graph
+    for (const Kernel& k : trace.kernels) {
+        if (k.call < 0 || trace.full_name_of(k.name) == kGraphAsAWhole) continue;
+        const ApiCall& call = trace.api_calls[static_cast<std::size_t>(k.call)];
+        if (trace.name_of(call.name).find("GraphLaunch") == std::string::npos) continue;
+        if (stream_of.try_emplace(k.call, k.stream).first->second != k.stream)
+            return "each node of a graph was recorded, which makes its branches wait: take times, shares and "
+                   "what "
+                   "runs at once from a recording with --cuda-graph-trace=graph, or from the program alone";
+    }
+    return "";
 }
 
 void check_file(const std::string& file) {

@@ -268,6 +268,50 @@ TEST_CASE("critical path: copies of one direction take turns, and a kernel may w
                                    "copy H2D copy 92000-122000"});
 }
 
+TEST_CASE("critical path: what follows a graph waits for each of its branches") {
+    Trace trace;
+    trace.names = {"long", "short", "cudaGraphLaunch", "cudaStreamSynchronize", "cudaLaunchKernel"};
+    trace.api_calls = {{0, 1000, 1, 1, 5, 2, 0},
+                       {1000, 62'000, 2, 1, 5, 3, 0},
+                       {63'000, 64'000, 3, 1, 5, 2, 0},
+                       {64'000, 65'000, 4, 1, 5, 4, 0}};
+    StreamTables tables;
+    tables.waits[{1, 2}] = {13, 0};
+    trace.kernels = {{4000, 14'000, 13, 0, 1, 1, 0, 1},
+                     {15'000, 60'000, 19, 0, 1, 1, 0, 0},
+                     {66'000, 76'000, 13, 0, 3, 1, 2, 1},
+                     {77'000, 120'000, 19, 0, 3, 1, 2, 0},
+                     {122'000, 123'000, 13, 0, 4, 1, 3, 1}};
+    SUBCASE("on streams of which one is the program's") {}
+    SUBCASE("on streams of the driver's") {
+        for (Kernel& k : trace.kernels)
+            if (k.correlation != 4 && k.stream == 13) k.stream = 20;
+    }
+    const Dependencies all(trace, tables, std::nullopt);
+    CHECK(shown(trace, all.path()) ==
+          std::vector<std::string>{
+              "compute short 4000-14000", "gap long 14000-15000", "compute long 15000-60000",
+              "wait cudaStreamSynchronize 60000-62000", "host  62000-63000", "launch short 63000-66000",
+              "compute short 66000-76000", "gap long 76000-77000", "compute long 77000-120000",
+              "gap short 120000-122000", "compute short 122000-123000"});
+    CHECK(all.total_ns([](const Kernel& k) { return k.end_ns - k.start_ns; }) == 119'000);
+}
+
+TEST_CASE("critical path: a kernel that starts early waits for the one before it inside") {
+    Trace trace;
+    trace.names = {"first", "second", "cudaLaunchKernel"};
+    trace.api_calls = {{0, 1000, 1, 1, 5, 2, 0}, {1000, 2000, 2, 1, 5, 2, 0}, {2000, 3000, 3, 1, 5, 2, 0}};
+    trace.kernels = {{4000, 14'000, 7, 0, 1, 1, 0, 0}, {5000, 20'000, 7, 0, 2, 1, 1, 1}};
+    const Dependencies all(trace, {}, std::nullopt);
+    CHECK(shown(trace, all.path()) ==
+          std::vector<std::string>{"compute first 4000-14000", "compute second 14000-20000"});
+    const auto without = [&](int64_t name) {
+        return all.total_ns([&](const Kernel& k) { return k.name == name ? 0 : k.end_ns - k.start_ns; });
+    };
+    CHECK(without(0) == 7000);  // it starts 1 µs later all the same
+    CHECK(without(1) == 10'000);
+}
+
 TEST_CASE("critical path: any trace has one, of the length of its work or of its ranges") {
     for (unsigned seed = 0; seed < 300; ++seed) {
         CAPTURE(seed);
