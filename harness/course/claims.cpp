@@ -118,7 +118,7 @@ void check_diff(const Course& course, const Case& of, const AddClaim& add) {
     const std::vector<std::string> lines =
         split(run({.words = {"diff", course.root() / first, course.root() / second}}).out, '\n');
     const auto changed = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-        return line.starts_with("<") || line.starts_with(">");
+        return (line.starts_with("<") || line.starts_with(">")) && !trim(line.substr(1)).starts_with("//");
     });
     add_judged(add, not_judged(Claim::Kind::structure, of.id, "small difference"),
                changed > 0 && changed <= kMostChangedLines,

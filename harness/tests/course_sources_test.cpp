@@ -76,6 +76,19 @@ TEST_CASE("course: every launch is checked on the next statement") {
     }
 }
 
+TEST_CASE("course: the commands at the head of a solution are its own, and it says what is right") {
+    int solutions = 0;
+    for (const auto& [file, _] : programs()) {
+        if (!file.ends_with("/solution.cu")) continue;
+        const std::string text = read_file(fs::path(LAB_SOURCE_FOLDER) / file);
+        const std::string head = text.substr(0, text.find("#include"));
+        CHECK_MESSAGE(head.find("\n// Right") != std::string::npos, file);
+        CHECK_MESSAGE(head.find("starter", head.find("// build:")) == std::string::npos, file);
+        ++solutions;
+    }
+    CHECK(solutions > 40);
+}
+
 TEST_CASE("course: streams and events are made by make_stream and make_event, which own them") {
     for (const auto& [file, tokens] : programs())
         CHECK_MESSAGE(makes_by_hand(tokens) == kHandMade.contains(file),

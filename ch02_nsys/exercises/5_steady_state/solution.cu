@@ -2,7 +2,7 @@
 // which alone are worth recording, and a tail. Meanwhile the series is saved and checked now and then, and
 // the launch is tuned. How often, and how long start-up and tail are, is drawn for each series.
 //
-// Symptom: recorded by profiler calls or by an NVTX range, the report lacks the twenty iterations.
+// Right: tuning the launch marks nothing as worth recording, so the twenty iterations are the first that do.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

@@ -3,8 +3,8 @@
 // moments. Losses are reported now and then, and so are checkpoints of the moments. The seed decides all
 // sizes.
 //
-// Symptom: the answers are right, and the steps take too long. How much too long, and why, depends on the
-// seed.
+// Right: steps are quick with any seed, whatever it draws for batches, losses, activations, classes and
+// checkpoints.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

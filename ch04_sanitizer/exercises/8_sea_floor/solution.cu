@@ -2,8 +2,8 @@
 // leveled on the GPU, its strength is averaged over bands of depth, and the bottom is tracked from ping to
 // ping. A line has several legs, which are worked on one after the other.
 //
-// Symptom: all answers are right, on every line. But the yard that takes the program over runs it under
-// compute-sanitizer, and each time it refuses some of the lines.
+// Right: no ping is read past its end, all of a table is set before it is read, and all warps meet at each
+// barrier, of which one is before shared memory is written anew.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    compute-sanitizer --tool memcheck ./solution    (and racecheck, initcheck, synccheck)

@@ -2,7 +2,7 @@
 // districts, `weigh` finds its class, and `load` puts it onto the list of its district's van and adds its
 // postage to what the van carries. While a batch is sorted, the next one is copied to the GPU.
 //
-// Symptom: most days end well. This one ends early, with an error, and on a shorter one there's none.
+// Right: a postcode before the first district goes abroad, as one behind the last does.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 CUDA_COREDUMP_FILE=day.nvcudmp ./solution

@@ -3,7 +3,7 @@
 // sky; then what the map says at the places of all soundings is added up. How large a map is depends on how
 // high the balloon was.
 //
-// Symptom: all sums are right, but four receivers take about as long as one would.
+// Right: maps come from a memory pool, so that giving one back waits for no other flight.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

@@ -1,7 +1,7 @@
 // Listens to the beehives of an apiary for a night. The hives stand in four rows, which are heard in turn,
 // and each row has a stream. A hive's recordings are added up; every hour the sum of all hives is noted.
 //
-// Symptom: all sums are right, but the night takes more than twice as long as its longest row would alone.
+// Right: the factor of each air has a place of its own, so that a new one waits for no row.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

@@ -2,7 +2,7 @@
 // much the ground moved. In a minute with a shock `locate` combines the numbers of all stations, and the
 // place goes out at once as an alarm.
 //
-// Symptom: some alarms name a wrong place, and no call reports an error.
+// Right: what has been put off is filtered before the gain is set.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

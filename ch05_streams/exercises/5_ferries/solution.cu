@@ -1,7 +1,7 @@
 // Every night a server works out forecasts for six lakes, one after the other. Meanwhile ferries ask what to
 // expect on their route, one while each lake is worked on. Ferries have streams of their own.
 //
-// Symptom: all numbers are right. Most ferries have their answer soon, and one waits for many times as long.
+// Right: a forecast is launched in slices, so that its blocks soon end and make room for an answer.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

@@ -2,7 +2,7 @@
 // smoothed and summed up on the GPU, and the sums go back. Frames have nothing to do with each other, and are
 // spread over four streams.
 //
-// Symptom: on some nights the store takes several times as long as on others, for as many frames.
+// Right: a night takes about as long as any other with as many frames, whatever its cameras are like.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

@@ -1,8 +1,8 @@
 // A mill on one GPU grinds batches of grain, and a bakery on another makes loaves of them. Three customers
 // order at the same time. All batches are of the same size.
 //
-// Symptom: all loaves are right. In the morning one batch soon follows the other; later each takes many times
-// as long.
+// Right: the road is open all day, whichever orders come or go, so that flour goes from GPU to GPU without
+// a detour.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution    (in this folder)
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution

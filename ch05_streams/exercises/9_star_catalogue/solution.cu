@@ -2,8 +2,8 @@
 // Every night each works out corrections, zone by zone from the last to the first. Those of both are added up
 // and applied to both copies, before the next night begins.
 //
-// Symptom: both catalogues are right and alike. But until a night's last sum is there, more than one and a
-// half times as long goes by as the GPUs work out corrections, at the mean of both.
+// Right: no group is around a region, so that a zone is added up as soon as both have worked it out, while
+// they work on the next.
 //
 // build:   nvcc -std=c++17 -O3 -lineinfo -arch=native -I../../.. solution.cu -o solution -lnccl
 // look:    nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none -f true -o solution ./solution
