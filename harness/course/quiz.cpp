@@ -117,7 +117,10 @@ double parse_answer(const Question& question, const std::string& text) {
     const std::optional<double> times = factor(unit, question.unit);
     if (problem != std::errc() || !std::isfinite(number) || !times)
         throw Error(fmt::format("'{}' is no number: write it like {}", printable(word),
-                                question.unit == "share" ? "0.5 or 50%" : trim("1.5 " + question.unit)));
+                                question.unit == "share" ? "0.5 or 50%"
+                                : question.unit.empty() && question.tolerance == 0
+                                    ? "15"
+                                    : trim("1.5 " + question.unit)));
     if (unit.empty() && question.unit == "%" && number != 0 && std::fabs(number) < 1)
         throw Error(fmt::format("'{0}' may be {1}% or {0}%: write the one that you mean, with its sign",
                                 printable(word), format_number(number * 100, 6)));

@@ -164,9 +164,11 @@ int not_run_here(const Exercise& exercise) {
     if (!course.has_evidence_of(starter)) return kNothingCouldRun;  // a draft
     std::string next = fmt::format("./lab diagnose {} asks what is wrong with the starter\n", exercise.name);
     if (may_be_told(exercise)) {
-        next = next_in_course(course.chapters(), exercise.progress) + "\n";
-        if (!is_reviewed(exercise.progress, exercise.of))
-            next += fmt::format("./lab review {} asks which recorded answer you'd merge\n", exercise.name);
+        const std::string review = "./lab review " + exercise.name;
+        next = next_in_course(course.chapters(), exercise.progress);
+        if (next != review && !is_reviewed(exercise.progress, exercise.of)) next += "\n" + review;
+        if (next.ends_with(review)) next += " asks which recorded answer you'd merge";
+        next += "\n";
     }
     next += fmt::format("./lab analyze {} shows what the tools said about the starter",
                         course.shown(course.evidence_of(starter)));

@@ -34,13 +34,11 @@ std::optional<int64_t> parse_time(const char* option, const std::string& text) {
     return ns;
 }
 
-/// The file's name, and which part of it is shown.
-std::string title_of(const std::string& file, const std::optional<int64_t>& from_ns,
-                     const std::optional<int64_t>& to_ns) {
+/// The file's name, and which part of it is shown, as it was asked for.
+std::string title_of(const std::string& file, const std::string& from, const std::string& to) {
     const std::string name = fs::path(file).filename().string();
-    if (!from_ns && !to_ns) return name;
-    return fmt::format("{}, from {}{}", name, format_ns(from_ns.value_or(0)),
-                       to_ns ? " to " + format_ns(*to_ns) : " on");
+    if (from.empty() && to.empty()) return name;
+    return fmt::format("{}, from {}{}", name, from.empty() ? "0" : from, to.empty() ? " on" : " to " + to);
 }
 
 /// Writes a picture, and says where it is unless that is a device or a pipe.
@@ -99,7 +97,8 @@ int timeline(const TimelineRequest& request) {
     for (const std::string& file : files) {
         const ReportFile& report = reports.emplace_back(open_report(file, true));
         programs.push_back(
-            {&report.trace(), {title_of(file, from_ns, to_ns), report.label, range, true, from_ns, to_ns}});
+            {&report.trace(),
+             {title_of(file, request.from, request.to), report.label, range, true, from_ns, to_ns}});
     }
     if (are_ranks(files, reports)) programs = in_order_of_rank(programs, files, reports, range);
     const std::vector<Timeline> timelines = build_timelines(programs);

@@ -277,7 +277,7 @@ timeline() {
     check 'the trace is of the range' lacks "$(<"$new/a.json")" '"warm-up"'
     expect 0 timeline "$recorded/fixed.sqlite" --range normalise --from 2ms --to 5000us \
         --svg "$new/b.svg" --chrome "$new/b.json"
-    check 'the SVG is of the part' grep -q '>fixed.sqlite, from 2 ms to 5 ms<' "$new/b.svg"
+    check 'the SVG is of the part' grep -q '>fixed.sqlite, from 2ms to 5000us<' "$new/b.svg"
     check 'nothing is left beside them' test "$(find "$new" -type f | wc -l)" -eq 4
     expect 0 timeline "$recorded/buggy.sqlite" "$recorded/fixed.sqlite"
     check 'both are on one scale' test "$(grep -c ' 30 ms' <<<"$out")" -eq 2

@@ -47,7 +47,7 @@ TEST_CASE("quiz: what is no answer comes with how to write it") {
     CHECK(said("times", "1,5") == "'1,5' is no number: write it like 1.5 times");
     CHECK(said("MB", "128 ms") == "'128 ms' is no number: write it like 1.5 MB");
     CHECK(said("share", "0.5 ms") == "'0.5 ms' is no number: write it like 0.5 or 50%");
-    CHECK(said("", "5 ms") == "'5 ms' is no number: write it like 1.5");
+    CHECK(said("", "5 ms") == "'5 ms' is no number: write it like 15");
     CHECK(said("share", "32.5") == "'32.5' is more than all: write 0.325 or 32.5%");
 }
 
