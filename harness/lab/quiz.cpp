@@ -211,6 +211,8 @@ class Round {
             go_through(all_[i], now, i + 1);
             if (const Question& next = now_asked(first); &next != &now && !has_left_)
                 go_through(all_[i], next, i + 1);
+            if (is_asking_ && all_[i].result == Result::wrong && !has_left_)
+                fmt::print("   (it stays open: {} asks it again)\n", asked_.command());
         }
         return all_;
     }
