@@ -110,9 +110,9 @@ std::string slower_graphs(const Trace& trace) {
         const ApiCall& call = trace.api_calls[static_cast<std::size_t>(k.call)];
         if (trace.name_of(call.name).find("GraphLaunch") == std::string::npos) continue;
         if (stream_of.try_emplace(k.call, k.stream).first->second != k.stream)
-            return "each node of a graph was recorded, which makes its branches wait: take times, shares and "
-                   "what "
-                   "runs at once from a recording with --cuda-graph-trace=graph, or from the program alone";
+            return "each node of a graph was recorded, which makes its branches wait: take times, shares "
+                   "and what runs at once from a recording with --cuda-graph-trace=graph, or from the "
+                   "program alone";
     }
     return "";
 }

@@ -237,8 +237,10 @@ std::vector<Asked> questions_of(const std::vector<Reviewed>& answers,
             all[0].right = {name};
             continue;
         }
-        all.push_back({name, fmt::format("Why not {}? (a row that speaks against it, by its number; one is enough)", name),
-                       rows, rows_against(answers[i], findings)});
+        all.push_back(
+            {name,
+             fmt::format("Why not {}? (a row that speaks against it, by its number; one is enough)", name),
+             rows, rows_against(answers[i], findings)});
     }
     return all;
 }

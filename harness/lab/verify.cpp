@@ -267,9 +267,9 @@ void add_verify(Session& session) {
         "course's evidence");
     command.flag(
         "--stale", options->stale,
-        "for maintainers: what passed when it was last kept, and has not changed since, is not run again. "
-        "With "
-        "--record it is judged as it was recorded by this driver and these tools, on this GPU or another");
+        "for maintainers: what passed when it was last kept, and has not changed since, is not run again; "
+        "with --record it is judged as it was recorded by this driver and these tools, on this GPU or "
+        "another");
     command.exclude("--recorded", "--save");
     command.exclude("--recorded", "--stale");
     command.exclude("--recorded", "--record");
