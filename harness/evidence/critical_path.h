@@ -60,8 +60,8 @@ class Dependencies {
     /// path().total_ns.
     [[nodiscard]] int64_t total_ns(const std::function<int64_t(const Kernel&)>& kernel_ns) const;
 
-    /// The kernels with the most time on the path, by gain, falling. Another one's gain is at most its time
-    /// on the path.
+    /// The kernels with the most time on the path, by gain, falling. Without a range, or with one, another
+    /// kernel's gain is at most its time on the path.
     [[nodiscard]] std::vector<FreeKernel> free_kernels(const CriticalPath& path) const;
 
   private:
@@ -97,9 +97,9 @@ class Dependencies {
     std::vector<Part> parts_;
     std::vector<int32_t> part_of_;  ///< of each work: index of parts_, or kNothing
     std::vector<int32_t> after_;    ///< of each work: what it came after for no reason recorded, or kNothing
-    std::vector<int32_t> work_bound_,
-        call_bound_;                ///< what came last: work, kCall, kNothing; kJoin: in joins
-    std::vector<int64_t> call_ns_;  ///< of each call: what it takes if all that it waits for is done
+    std::vector<int32_t> work_bound_;  ///< what came last: work, kCall or kNothing; kJoin: see joins
+    std::vector<int32_t> call_bound_;  ///< likewise, without kJoin
+    std::vector<int64_t> call_ns_;     ///< of each call: what it takes if all that it waits for is done
     int64_t launch_ns_ = 3000, gap_ns_ = 1000;  ///< the shortest usual times before work starts
     bool is_range_;
 };

@@ -95,11 +95,15 @@ class Streams {
         } else if (is("EventRecord")) {
             if (!thread.captures) process.records.push_back(stream_of(call.process, thread.stream).last);
         } else if (is("StreamWaitEvent")) {
+            if (wait.stream < 0) return;  // torch.profiler doesn't say which
             thread.stream = wait.stream;
-            append(name_stream(call, wait.stream).events, event_of(process, wait));
+            Stream& stream = stream_of(call.process, wait.stream);
+            stream.is_programs = true;
+            append(stream.events, event_of(process, wait));
         } else if (const Works event = event_of(process, wait); is("EventSynchronize") && !event.empty()) {
             wait_for(event);
-        } else if (is("StreamSynchronize") && process.streams.count(wait.stream) > 0) {
+        } else if (is("StreamSynchronize") && wait.stream >= 0 &&
+                   (process.streams.count(wait.stream) > 0 || !thread.graph.roots.empty())) {
             wait_for(name_stream(call, wait.stream).last);
         } else if (waits || (name.starts_with("cudaFree") && !is("Async"))) {
             for (const auto& [_, stream] : process.streams)
@@ -116,9 +120,18 @@ class Streams {
         Stream& stream = stream_of(call.process, number);
         stream.is_programs = true;
         Graph& graph = threads_[call.thread].graph;
+        if (stream.last_call == graph.call) graph = {};
+        if (graph.roots.empty()) return stream;
+        // Not on this one, if it has been given other work since, or was at work meanwhile.
+        const bool is_another = stream.last_call > graph.call ||
+                                std::any_of(stream.last.begin(), stream.last.end(), [&](int32_t last) {
+                                    return work_of(last).end_ns > work_of(graph.roots[0]).start_ns;
+                                });
+        if (is_another) return stream;
         for (const int32_t root : graph.roots)
             for (const int32_t before : stream.last) needs.emplace_back(root, before);
-        if (!graph.roots.empty()) stream.last = graph.ends, stream.last_call = graph.call;
+        stream.last = std::move(graph.ends);
+        stream.last_call = graph.call;
         graph = {};
         return stream;
     }
@@ -141,25 +154,34 @@ class Streams {
         const int64_t device = work_of(works[0]).device;
         std::map<int64_t, Works> on;  // each stream
         for (const int32_t w : works) on[work_of(w).stream].push_back(w);
-        Works before;
-        for (const auto& [stream, _] : on) {
-            if (!is_graph) name_stream(call, stream);
-            add_before(processes_[call.process], stream_of(call.process, stream), device, before);
+        const auto ends_later = [&](int32_t x, int32_t y) { return work_of(x).end_ns > work_of(y).end_ns; };
+        Graph graph{{}, {}, number};
+        Works before, latest;
+        for (const auto& [number_of_stream, branch] : on) {
+            if (!is_graph) name_stream(call, number_of_stream);
+            Stream& stream = stream_of(call.process, number_of_stream);
+            graph.roots.push_back(branch[0]);
+            graph.ends.push_back(*std::min_element(branch.begin(), branch.end(), ends_later));
+            for (const int32_t last : stream.last)  // this one began early, and ends first
+                if (ends_later(last, graph.ends.back())) latest.push_back(last);
+            add_before(processes_[call.process], stream, device, before);
         }
         std::sort(before.begin(), before.end());
         before.erase(std::unique(before.begin(), before.end()), before.end());
-        Graph graph{{}, {}, number};
+        if (on.size() > kMostBranches && before.size() > kMostBranches) {
+            std::partial_sort(before.begin(), before.begin() + kMostBranches, before.end(), ends_later);
+            before.resize(kMostBranches);
+        }
         bool is_programs = false;  // is any of the streams?
         for (const auto& [stream, branch] : on) {
             for (const int32_t b : before) needs.emplace_back(branch[0], b);
             for (std::size_t i = 1; i < branch.size(); ++i) needs.emplace_back(branch[i], branch[i - 1]);
-            graph.roots.push_back(branch[0]);
-            graph.ends.push_back(branch.back());
             is_programs |= stream_of(call.process, stream).is_programs;
         }
-        std::sort(graph.ends.begin(), graph.ends.end(),
-                  [&](int32_t x, int32_t y) { return work_of(x).end_ns > work_of(y).end_ns; });
+        append(graph.ends, latest);
+        std::sort(graph.ends.begin(), graph.ends.end(), ends_later);
         graph.ends.resize(std::min(graph.ends.size(), kMostBranches));
+        std::sort(graph.roots.begin(), graph.roots.end());  // by start
         for (const auto& [number_of_stream, _] : on) {
             Stream& stream = stream_of(call.process, number_of_stream);
             stream.last = graph.ends;
@@ -278,7 +300,8 @@ WorkOrder work_order(const Trace& trace, const StreamTables& tables) {
         const WorkOrder::Work &work = work_of(pair.first), &before = work_of(pair.second);
         if (pair.second < pair.first && before.end_ns <= work.start_ns) return false;
         int32_t& join = order.joins[static_cast<std::size_t>(pair.first)];
-        if (pair.second < pair.first && before.stream == work.stream && before.end_ns <= work.end_ns &&
+        if (pair.second < pair.first && before.index >= 0 && work.index >= 0 &&
+            before.stream == work.stream && before.end_ns <= work.end_ns &&
             (join == kNoWork || work_of(join).end_ns < before.end_ns))
             join = pair.second;
         return true;

@@ -104,12 +104,13 @@ std::string not_recorded_line(const Trace& trace) {
 }
 
 std::string slower_graphs(const Trace& trace) {
-    std::map<int64_t, int64_t> stream_of;  // by the call that launched the graph
+    if (trace.format != SourceFormat::nsys) return "";
+    std::map<std::pair<int64_t, int64_t>, int64_t> stream_of;  // by the launch of the graph, and the GPU
     for (const Kernel& k : trace.kernels) {
         if (k.call < 0 || trace.full_name_of(k.name) == kGraphAsAWhole) continue;
         const ApiCall& call = trace.api_calls[static_cast<std::size_t>(k.call)];
         if (trace.name_of(call.name).find("GraphLaunch") == std::string::npos) continue;
-        if (stream_of.try_emplace(k.call, k.stream).first->second != k.stream)
+        if (stream_of.try_emplace({k.call, k.device}, k.stream).first->second != k.stream)
             return "each node of a graph was recorded, which makes its branches wait: take times, shares "
                    "and what runs at once from a recording with --cuda-graph-trace=graph, or from the "
                    "program alone";

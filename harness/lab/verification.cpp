@@ -87,18 +87,20 @@ std::string fingerprint_in(const Provenance& provenance) {
 }
 
 std::string fingerprint_of_judgement(const Case& of) {
-    std::vector<std::string> asked = of.starter_fails;
+    std::vector<std::string> asked{join(of.starter_fails, ",")};
     for (const Finding& finding : of.findings) {
-        if (!finding.asserted()) continue;
         append(asked,
                {finding.id, finding.recording, finding.query.metric, finding.query.range.value_or("")});
         append(asked, tokens_of(finding.query.sql));  // its layout may change
         for (const auto& expected : finding.expect) asked.push_back(expected ? expected->text : "");
-        if (finding.ratio) asked.push_back(of.text_of(*finding.ratio));
-        asked.push_back(std::to_string(finding.margin));
+        asked.push_back(finding.ratio ? of.text_of(*finding.ratio) : "");
+        asked.push_back(fmt::format("{} {} {}", finding.margin, finding.may_fail, finding.may_be_missing));
     }
     for (const auto& answers : {of.wrong, of.right})
-        for (const Answer& answer : answers) append(asked, answer.fails);
+        for (const Answer& answer : answers) append(asked, {answer.program.id(), join(answer.fails, ",")});
+    for (const Program& program : of.all_programs())
+        for (const Program& recorded : all_recordings(program))
+            append(asked, {recorded.id(), recording_text(recorded), join(recorded.ncu_details, " ")});
     return fingerprint(asked, of.id);
 }
 

@@ -94,13 +94,15 @@ Evidence record_for_all(const Course& course, const Case& of, const Program& pro
 
 constexpr std::string_view kAnd = " and ";  ///< between the names of GPUs
 
+/// What a run depends on besides its program and GPU.
+constexpr std::array kVersions{"driver", "cuda", "nsys", "ncu", "compute-sanitizer"};
+
 /// By a program's id.
 using Recordings = std::map<std::string, Evidence>;
 
 /// Takes out of `programs` those whose recorded run is of today's program and was made by this driver and
 /// today's tools, on whichever GPU, and opens these runs.
 Recordings fresh_of(const Course& course, std::vector<Program>& programs, const Provenance& here) {
-    constexpr std::array kKeys{"driver", "cuda", "nsys", "ncu", "compute-sanitizer"};
     Recordings recordings;
     std::erase_if(programs, [&](const Program& program) {
         std::optional<Evidence> evidence = fresh_recording(course, program);
@@ -108,20 +110,23 @@ Recordings fresh_of(const Course& course, std::vector<Program>& programs, const 
             const std::string there = value_of(evidence->provenance(), key);
             return !there.empty() && there != value_of(here, key);
         };
-        if (!evidence || std::any_of(kKeys.begin(), kKeys.end(), differs)) return false;
+        if (!evidence || std::any_of(kVersions.begin(), kVersions.end(), differs)) return false;
         recordings.emplace(program.id(), std::move(*evidence));
         return true;
     });
     return recordings;
 }
 
-/// Takes out of `programs` those of cases that passed and have not changed since, and gives what was found of
-/// these, by the case's id.
+/// Takes out of `programs` those of cases that passed and have not changed since, with this driver and these
+/// tools, and gives what was found of these, by the case's id.
 std::map<std::string, Claims> kept_of(const Course& course, const Chapter& chapter,
                                       std::vector<Program>& programs, const Verification& before) {
     std::map<std::string, Claims> kept;
     const auto verified = before.find(chapter.id);
-    if (verified == before.end()) return kept;
+    const auto differs = [&, here = verified_here().provenance](const char* key) {
+        return value_of(verified->second.provenance, key) != value_of(here, key);
+    };
+    if (verified == before.end() || std::any_of(kVersions.begin(), kVersions.end(), differs)) return kept;
     std::set<std::string> left_out;
     for (const Case* each : chapter.cases()) {
         Claims claims = claims_kept(course, *each, verified->second);
@@ -139,7 +144,9 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
                      const std::map<std::string, Claims>& kept, const Verification& before,
                      const AddClaim& print) {
     Verified verified = verified_here();
-    std::set<std::string> gpus{gpu()->name};
+    const bool is_as_before = !kept.empty() && kept.size() == chapter.cases().size();
+    std::set<std::string> gpus;
+    if (!is_as_before) gpus.insert(gpu()->name);
     const AddClaim add = [&](Claim claim) {
         print(claim);
         verified.claims.push_back(std::move(claim));
@@ -173,6 +180,7 @@ Verified verify_live(const Course& course, const Chapter& chapter, bool publish,
         }
     }
     verify_clean(course, chapter, before, add);
+    if (is_as_before) verified.provenance["date"] = value_of(before.at(chapter.id).provenance, "date");
     verified.provenance["gpu"] = join({gpus.begin(), gpus.end()}, std::string(kAnd));
     return verified;
 }

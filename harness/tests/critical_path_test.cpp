@@ -297,6 +297,21 @@ TEST_CASE("critical path: what follows a graph waits for each of its branches") 
     CHECK(all.total_ns([](const Kernel& k) { return k.end_ns - k.start_ns; }) == 119'000);
 }
 
+TEST_CASE("critical path: a graph was not launched on a stream that is at work meanwhile") {
+    Trace trace;
+    trace.names = {"long", "node", "cudaLaunchKernel", "cudaGraphLaunch", "cudaStreamSynchronize"};
+    trace.api_calls = {{0, 1000, 1, 1, 5, 2, 0},
+                       {1000, 2000, 2, 1, 5, 3, 0},
+                       {2000, 102'000, 3, 1, 5, 4, 0},
+                       {102'000, 103'000, 4, 1, 5, 2, 0}};
+    StreamTables tables;
+    tables.waits[{1, 3}] = {13, 0};
+    trace.kernels = {{4000, 100'000, 13, 0, 1, 1, 0, 0},
+                     {6000, 50'000, 20, 0, 2, 1, 1, 1},
+                     {105'000, 106'000, 13, 0, 4, 1, 3, 1}};
+    CHECK(shown(trace, Dependencies(trace, tables, std::nullopt).path())[0] == "compute long 4000-100000");
+}
+
 TEST_CASE("critical path: a kernel that starts early waits for the one before it inside") {
     Trace trace;
     trace.names = {"first", "second", "cudaLaunchKernel"};

@@ -88,6 +88,30 @@ TEST_CASE("verification: a case that is judged in another way since is stale, on
     CHECK(has(kept.page(), "- **stale** ch01_made/cut is judged by other findings since"));
 }
 
+TEST_CASE("verification: what was kept of a case counts while nothing that it follows from has changed") {
+    Kept kept;
+    const auto claims = [&] {
+        const Chapter chapter = kept.read();
+        return claims_kept(kept.course, chapter.pair, kept.all["ch01_made"]).size();
+    };
+    CHECK(claims() == 0);  // a finding was inconclusive
+    kept.all["ch01_made"].claims[1].verdict = Verdict::pass;
+    CHECK(claims() == 2);  // not those about compute-sanitizer
+    SUBCASE("the program") {
+        kept.write(kFixed, "int kernels = 3;\n");
+    }
+    SUBCASE("how it is recorded") {
+        kept.replace("ch01_made/case.toml", "\"--repetitions\", \"1\"", "\"--repetitions\", \"2\"");
+    }
+    SUBCASE("what is shown") {
+        kept.replace("ch01_made/case.toml", "SELECT stdout", "SELECT exit_code");
+    }
+    SUBCASE("what is asked") {
+        kept.replace("ch01_made/case.toml", "buggy = \"== 1\"", "buggy = \"< 2\"");
+    }
+    CHECK(claims() == 0);
+}
+
 TEST_CASE("verification: a program whose fault is the lesson must report, by the tools that the case names") {
     const MadeCourse made;
     made.replace("ch01_made/case.toml", "range =", "buggy_reports = [\"racecheck\"]\nrange =");
