@@ -173,7 +173,7 @@ class Rules {
             seen[static_cast<std::size_t>(k.call)] = true;
             const ApiCall& call = work_.api_calls[static_cast<std::size_t>(k.call)];
             all.calls_ns.push_back(call.end_ns - call.start_ns);
-            all.graphs += has(work_.name_of(call.name), {"GraphLaunch"});
+            all.graphs += launches_graph(work_, call);
         }
         return all;
     }
@@ -330,11 +330,6 @@ class Rules {
                (are_nodes_recorded ? " nsys slows the call down, as it records each node: look again with "
                                      "--cuda-graph-trace=graph."
                                    : "");
-    }
-
-    [[nodiscard]] static bool is_of_a_graph(const Trace& trace, const Kernel& k) {
-        return k.call >= 0 &&
-               has(trace.name_of(trace.api_calls[static_cast<std::size_t>(k.call)].name), {"GraphLaunch"});
     }
 
     /// Idle time: of long gaps and of short ones, if both are worth a word; more of it comes first.

@@ -101,6 +101,14 @@ void link_to_calls(Trace& trace) {
     for (Copy& copy : trace.copies) copy.call = index.find(copy.process, copy.correlation);
 }
 
+bool launches_graph(const Trace& trace, const ApiCall& call) {
+    return trace.name_of(call.name).find("GraphLaunch") != std::string::npos;
+}
+
+bool is_of_a_graph(const Trace& trace, const Kernel& kernel) {
+    return kernel.call >= 0 && launches_graph(trace, trace.api_calls[static_cast<std::size_t>(kernel.call)]);
+}
+
 std::vector<bool> host_waits(const Trace& trace) {
     std::vector<const Copy*> copy_of(trace.api_calls.size());  // null for a call that copies nothing
     for (const Copy& copy : trace.copies) {

@@ -150,7 +150,7 @@ class Streams {
 
     /// All work of a call comes after what was on its streams before, and is what comes next there waits for.
     void launch(const ApiCall& call, int32_t number, const Works& works) {
-        const bool is_graph = trace_.name_of(call.name).find("GraphLaunch") != std::string::npos;
+        const bool is_graph = launches_graph(trace_, call);
         const int64_t device = work_of(works[0]).device;
         std::map<int64_t, Works> on;  // each stream
         for (const int32_t w : works) on[work_of(w).stream].push_back(w);

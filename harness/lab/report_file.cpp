@@ -10,6 +10,7 @@
 #include "core/terminal.h"
 #include "core/text.h"
 #include "evidence/kineto_trace.h"
+#include "evidence/launches.h"
 #include "lab/command.h"
 #include "tools/machine.h"
 #include "tools/recorder.h"
@@ -107,9 +108,7 @@ std::string slower_graphs(const Trace& trace) {
     if (trace.format != SourceFormat::nsys) return "";
     std::map<std::pair<int64_t, int64_t>, int64_t> stream_of;  // by the launch of the graph, and the GPU
     for (const Kernel& k : trace.kernels) {
-        if (k.call < 0 || trace.full_name_of(k.name) == kGraphAsAWhole) continue;
-        const ApiCall& call = trace.api_calls[static_cast<std::size_t>(k.call)];
-        if (trace.name_of(call.name).find("GraphLaunch") == std::string::npos) continue;
+        if (!is_of_a_graph(trace, k) || trace.full_name_of(k.name) == kGraphAsAWhole) continue;
         if (stream_of.try_emplace({k.call, k.device}, k.stream).first->second != k.stream)
             return "each node of a graph was recorded, which makes its branches wait: take times, shares "
                    "and what runs at once from a recording with --cuda-graph-trace=graph, or from the "

@@ -291,8 +291,7 @@ TEST_CASE("first steps: what is said of long gaps leaves out short ones that hav
     REQUIRE(rules_of(less) == Rules{"launch_bound", "idle"});
     CHECK(less[1].text ==
           "The GPU is idle for 1.21 of 3.21 ms in gaps of 100 µs or more. For 1.2 ms of all idle time, short "
-          "gaps "
-          "included, the host is in cudaHostAlloc (1 call). Allocate before the work begins.");
+          "gaps included, the host is in cudaHostAlloc (1 call). Allocate before the work begins.");
 }
 
 TEST_CASE("first steps: a kernel of few blocks is told so, and not sent to ncu") {
