@@ -105,7 +105,7 @@ class Streams {
         } else if (is("StreamSynchronize") && wait.stream >= 0 &&
                    (process.streams.count(wait.stream) > 0 || !thread.graph.roots.empty())) {
             wait_for(name_stream(call, wait.stream).last);
-        } else if (waits || (name.starts_with("cudaFree") && !is("Async"))) {
+        } else if (waits) {
             for (const auto& [_, stream] : process.streams)
                 for (const int32_t last : stream.last)
                     if (work_of(last).end_ns > thread.waited_ns && work_of(last).end_ns <= call.end_ns)
