@@ -242,7 +242,10 @@ class Page {
     [[nodiscard]] std::vector<LegendEntry> legend() const {
         std::vector<LegendEntry> entries = legend_of({&timeline_, 1});
         if (!colour_ && std::erase_if(entries, [](const LegendEntry& e) { return is_kernel(e.paint); }) > 0)
-            entries.insert(entries.begin(), {Paint::kernel_1, "kernels (░▒▓ for part of the time)"});
+            entries.insert(entries.begin(), {Paint::kernel_1, "kernels"});
+        const auto kernel =
+            std::find_if(entries.begin(), entries.end(), [](auto& e) { return is_kernel(e.paint); });
+        if (kernel != entries.end()) kernel->text += " (░▒▓ for part of the time)";
         for (LegendEntry& entry : entries)
             if (entry.paint == Paint::idle) entry.text = idle_words(timeline_);
         return entries;

@@ -312,12 +312,24 @@ class Rules {
             return is_queued ? "The next work was queued: look what it waits for."
                              : "Queue more work before the host waits.";
         if (has(call, {"Memcpy"}))
-            return has(call, {"Async"})
-                       ? "Copy from or to pinned memory, and copy more at once."
-                       : "The host waits in it: take cudaMemcpyAsync from pinned memory, and "
-                         "queue more work before it waits.";
+            return !has(call, {"Async"})
+                       ? "The host waits in it: take cudaMemcpyAsync from pinned memory, and "
+                         "queue more work before it waits."
+                   : copies_large_pageable(call) ? "Copy from or to pinned memory, and copy more at once."
+                                                 : "Copy more at once.";
         if (has(call, {"Launch"})) return "Launch less: fuse kernels, or put them into a CUDA graph.";
         return "Look whether it is needed there.";
+    }
+
+    /// Is what this function copies large on average, and from or to pageable memory?
+    [[nodiscard]] bool copies_large_pageable(const std::string& call) const {
+        int64_t count = 0, bytes = 0;
+        for (const Copy& c : work_.copies) {
+            if (c.device != a_.device || c.call < 0 || !is_pageable(c)) continue;
+            if (work_.name_of(work_.api_calls[static_cast<std::size_t>(c.call)].name) != call) continue;
+            ++count, bytes += c.bytes;
+        }
+        return count > 0 && bytes >= count * kLarge_bytes;
     }
 
     [[nodiscard]] std::string advice_on_graphs() const {
@@ -328,7 +340,7 @@ class Rules {
             });
         return std::string("Put more work into each graph.") +
                (are_nodes_recorded ? " nsys slows the call down, as it records each node: look again with "
-                                     "--cuda-graph-trace=graph."
+                                     "--cuda-graph-trace=graph:host-only."
                                    : "");
     }
 
@@ -458,9 +470,10 @@ class Rules {
         for (auto& [stream, runs] : of_stream) used += 10 * total(merge(std::move(runs))) >= a_.compute_ns;
         if (used < 2 || 2 * a_.compute_ns < a_.span_ns || a_.concurrent_ns * 50 > a_.compute_ns) return;
         add("streams_in_turn", a_.compute_ns,
-            fmt::format("Kernels of {} streams run for {}, and never two at once. If one does not fill the "
-                        "GPU, look what makes them wait: the default stream, an event, or the host.",
-                        used, part_of_whole(a_.compute_ns, a_.span_ns)));
+            fmt::format("Kernels of {} streams run for {}, and {} two at once. If one does not fill the GPU, "
+                        "look what makes them wait: the default stream, an event, or the host.",
+                        used, part_of_whole(a_.compute_ns, a_.span_ns),
+                        a_.concurrent_ns == 0 ? "never" : "hardly ever"));
     }
 
     /// Copies of one size that go to the GPU and back again and again.
@@ -606,7 +619,7 @@ class Rules {
                 top.full_name == kGraphAsAWhole
                     ? "Record it with --cuda-graph-trace=node, which says what its kernels do."
                 : 2 * long_enough_ns < static_cast<double>(top.total_ns)
-                    ? "Give each run more work before you profile it."
+                    ? "Give each run more work, fuse it with others, or let launches overlap."
                 : has_few_blocks(top)
                     ? fmt::format("It has {} for {} SMs: give it more, or let other kernels run beside it.",
                                   counted(blocks_of(top), "block"), sms())

@@ -75,6 +75,10 @@ void read_kernels(const Database& database, Trace& trace) {
                                  index_of({{row.integer(8), row.integer(9), row.integer(10)},
                                            {row.integer(11), row.integer(12), row.integer(13)}})});
     }
+    Statement conditional = database.prepare(
+        "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId = 0 AND graphNodeId IS NOT "
+        "NULL");
+    if (conditional.next()) trace.kernels_in_conditional_nodes = conditional.integer(0);
     // A graph recorded as a whole keeps its kernels to itself. It counts as one, or the GPU would seem idle.
     Statement run =
         database.prepare("SELECT start, end, stream, device, correlation, process FROM all_graph_runs");

@@ -141,7 +141,8 @@ struct Trace {
     std::vector<ThreadState> thread_states;  ///< by start
     std::vector<Metric> metrics;             ///< in nsys's order, without those that are 0 throughout
     std::map<int64_t, std::string> thread_names;
-    int64_t kernels_of_unknown_launch = 0;  ///< of graphs whose launch is not certain; no range holds them
+    int64_t kernels_in_conditional_nodes = 0;  ///< of graphs
+    int64_t kernels_of_unknown_launch = 0;     ///< of graphs whose launch is not certain; no range holds them
     SourceFormat format = SourceFormat::nsys;
     bool knows_results = true;    ///< does the file say what calls returned?
     std::optional<int64_t> rank;  ///< of this process among those of a distributed job, if the file says

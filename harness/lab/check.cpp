@@ -164,10 +164,9 @@ int not_run_here(const Exercise& exercise) {
     if (!course.has_evidence_of(starter)) return kNothingCouldRun;  // a draft
     std::string next = fmt::format("./lab diagnose {} asks what is wrong with the starter\n", exercise.name);
     if (may_be_told(exercise)) {
-        const std::string review = "./lab review " + exercise.name;
-        next = next_in_course(course.chapters(), exercise.progress);
-        if (next != review && !is_reviewed(exercise.progress, exercise.of)) next += "\n" + review;
-        if (next.ends_with(review)) next += " asks which recorded answer you'd merge";
+        next = is_reviewed(exercise.progress, exercise.of)
+                   ? next_exercise(exercise.progress, exercise.chosen.chapter, exercise.of)
+                   : fmt::format("./lab review {} asks which recorded answer you'd merge", exercise.name);
         next += "\n";
     }
     next += fmt::format("./lab analyze {} shows what the tools said about the starter",

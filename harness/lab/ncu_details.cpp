@@ -264,7 +264,7 @@ Json to_json(const std::vector<ProfiledLaunch>& launches) {
 }
 
 void print_launch(const ProfiledLaunch& launch, const DetailsOptions& options) {
-    const int columns = terminal_columns(kPageColumns);
+    const int columns = terminal_columns();
     fmt::print("\n{}\n\n", bold(title_of(launch)));
     if (const std::optional<int64_t> line = number_of("--line", options.line))
         fmt::print("{}", instructions_text(launch, *line, columns));

@@ -7,7 +7,7 @@
 
 namespace lab {
 
-constexpr int kPageColumns = 80;  ///< that Markdown pages and pipes show
+constexpr int kPageColumns = 80;  ///< that Markdown pages show
 
 /// A section by its id or name, with what its rules say, and with the tables of its body. An Error names
 /// those that there are if the launch has none such.

@@ -53,7 +53,7 @@ void check_outputs(const std::vector<fs::path>& reports, const std::vector<fs::p
 /// a trace of torch.profiler it says what such a file never holds.
 [[nodiscard]] std::string not_recorded_line(const Trace& trace);
 
-/// A sentence that the tool slowed branches of graphs down, as it recorded each node; "" if it did not.
+/// A sentence that the tool slowed parts of graphs down, as it recorded each node; "" if it did not.
 [[nodiscard]] std::string slower_graphs(const Trace& trace);
 
 /// A program by "ch05/buggy", "ch05/vector_add_pipeline/starter" or "ch07/ceilings", a companion. An Error

@@ -262,6 +262,17 @@ TEST_CASE("compare tells what chapters 3, 5 and 6 are about") {
     CHECK(row_in(graph.at("api"), "cudaGraphLaunch").at("count") == Json{nullptr, 2});
     CHECK(row_in(graph.at("kernels"), "flow").at("count") == Json{2000, 2000});
 
+    // Branches, conditional nodes and programmatic launches take longer if nodes are recorded.
+    for (const auto& [folder, is_slower] : {std::pair{"4_toy_writer", true},
+                                            {"8_hearing_aid", true},
+                                            {"3_film", true},
+                                            {"5_row_server", false}}) {
+        CAPTURE(folder);
+        const fs::path evidence = fs::path("ch06_graphs/exercises") / folder / "evidence/h100-80gb-hbm3";
+        const std::string file = (evidence / "solution.sqlite").string();
+        CHECK(has(run_lab({"analyze", file}).out, "each node of a graph was recorded") == is_slower);
+    }
+
     const Json floats = pair("ch03_ncu", {});
     const Json add = row_in(floats.at("kernels"), "vecadd(double, …)");
     CHECK(add.at("matched_by") == "short name");

@@ -239,7 +239,7 @@ TEST_CASE("first steps: copies and kernels that could overlap, pageable memory, 
 TEST_CASE("first steps: what to do about time in a call depends on the call") {
     // Of a gap in which the host is in this call. A graph's kernels: as nodes, or all as one.
     const auto advice = [](const std::string& call, bool is_queued = false, const char* graph = nullptr,
-                           bool is_one = true) {
+                           bool is_one = true, int64_t pageable_bytes = 0) {
         Story story;
         story.trace.names.push_back(call);
         if (graph) story.trace.names[0] = graph;
@@ -250,6 +250,10 @@ TEST_CASE("first steps: what to do about time in a call depends on the call") {
         story.call(11 * kMs, is_one ? 19 * kMs : 15 * kMs, name);
         if (!is_one) story.call(15 * kMs, 19 * kMs, name);
         if (!is_queued) story.kernel(19 * kMs, 20 * kMs, 30 * kMs);
+        if (pageable_bytes > 0) {
+            story.copy(21 * kMs, 22 * kMs, Direction::host_to_device, "pageable", 7, pageable_bytes);
+            story.trace.api_calls.back().name = name;
+        }
         const std::string text = story.steps().at(0).text;
         const std::size_t begin = text.find("). ") + 3;
         return text.substr(begin, text.find(" Look: ") - begin);
@@ -261,9 +265,12 @@ TEST_CASE("first steps: what to do about time in a call depends on the call") {
     CHECK(advice("cudaGraphLaunch", false, kGraphAsAWhole, false) == "Put more work into each graph.");
     CHECK(advice("cudaGraphLaunch", false, "add", false) ==
           "Put more work into each graph. nsys slows the call down, as it records each node: look again with "
-          "--cuda-graph-trace=graph.");
+          "--cuda-graph-trace=graph:host-only.");
     CHECK(advice("cudaMemcpy").starts_with("The host waits in it: take cudaMemcpyAsync"));
-    CHECK(advice("cudaMemcpy3DAsync").starts_with("Copy from or to pinned memory"));
+    CHECK(advice("cudaMemcpy3DAsync", false, nullptr, true, 1'000'000) ==
+          "Copy from or to pinned memory, and copy more at once.");
+    CHECK(advice("cudaMemcpy3DAsync", false, nullptr, true, 1000) == "Copy more at once.");
+    CHECK(advice("cudaMemcpy3DAsync") == "Copy more at once.");
     CHECK(advice("cudaMemcpyPeer") == "It waits for all other work of both GPUs: its Async form does not.");
     for (const char* call : {"cudaMemset", "cudaMemsetAsync", "cudaMemcpyPeerAsync"})
         CHECK(advice(call) == "Do more in one call.");
@@ -351,7 +358,8 @@ TEST_CASE("first steps: a kernel's runs are a product only if that is what they 
                            "See why: ncu -k add --launch-skip 50 "));
     // Most of the time is in long runs, or it isn't.
     CHECK(program(2000, 70 * kMs).find("See why") != std::string::npos);
-    CHECK(program(2000, 6000).ends_with("Give each run more work before you profile it."));
+    CHECK(program(2000, 6000)
+              .ends_with("Give each run more work, fuse it with others, or let launches overlap."));
 }
 
 TEST_CASE("first steps: short kernels wait for launches, or for a host that waits") {
