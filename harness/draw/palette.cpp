@@ -28,7 +28,7 @@ constexpr PaintLook kLooks[] = {
     {Paint::to_device, {"#E69F00", "#000", 214, 0.62, "→", "copy host to device"}},
     {Paint::to_host, {"#D55E00", "#000", 166, 0.62, "←", "copy device to host"}},
     {Paint::other_copy, {"#F0E442", "#000", 227, 0.62, "↔", "other copy"}},
-    {Paint::memory_set, {"#F0E442", "#000", 227, 0.34, "s", "memset"}},
+    {Paint::memory_set, {"#C2AE00", "#000", 227, 0.34, "s", "memset"}},
     {Paint::range, {"#C6CFDA", "#1f2328", 250, 1, "─", "NVTX range"}},
     {Paint::wait, {"#98A4B2", "#1f2328", 109, 0.85, "═", "CUDA call that waits for the GPU"}},
     {Paint::call, {"#6E7B8B", "#fff", 66, 0.62, "┄", "other CUDA call"}},
