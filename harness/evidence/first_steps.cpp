@@ -315,21 +315,22 @@ class Rules {
             return !has(call, {"Async"})
                        ? "The host waits in it: take cudaMemcpyAsync from pinned memory, and "
                          "queue more work before it waits."
-                   : copies_large_pageable(call) ? "Copy from or to pinned memory, and copy more at once."
-                                                 : "Copy more at once.";
+                   : wants_pinned_memory(call) ? "Copy from or to pinned memory, and copy more at once."
+                                               : "Copy more at once.";
         if (has(call, {"Launch"})) return "Launch less: fuse kernels, or put them into a CUDA graph.";
         return "Look whether it is needed there.";
     }
 
-    /// Is what this function copies large on average, and from or to pageable memory?
-    [[nodiscard]] bool copies_large_pageable(const std::string& call) const {
-        int64_t count = 0, bytes = 0;
+    /// Does this function mostly copy pageable memory that is large, or for which the host waits?
+    [[nodiscard]] bool wants_pinned_memory(const std::string& call) const {
+        int64_t count = 0, wants = 0;
         for (const Copy& c : work_.copies) {
-            if (c.device != a_.device || c.call < 0 || !is_pageable(c)) continue;
+            if (c.device != a_.device || c.call < 0) continue;
             if (work_.name_of(work_.api_calls[static_cast<std::size_t>(c.call)].name) != call) continue;
-            ++count, bytes += c.bytes;
+            ++count;
+            wants += is_pageable(c) && (c.bytes >= kLarge_bytes || c.direction == Direction::device_to_host);
         }
-        return count > 0 && bytes >= count * kLarge_bytes;
+        return 2 * wants > count;
     }
 
     [[nodiscard]] std::string advice_on_graphs() const {

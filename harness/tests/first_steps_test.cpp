@@ -239,7 +239,8 @@ TEST_CASE("first steps: copies and kernels that could overlap, pageable memory, 
 TEST_CASE("first steps: what to do about time in a call depends on the call") {
     // Of a gap in which the host is in this call. A graph's kernels: as nodes, or all as one.
     const auto advice = [](const std::string& call, bool is_queued = false, const char* graph = nullptr,
-                           bool is_one = true, int64_t pageable_bytes = 0) {
+                           bool is_one = true, int64_t pageable_bytes = 0,
+                           Direction direction = Direction::host_to_device) {
         Story story;
         story.trace.names.push_back(call);
         if (graph) story.trace.names[0] = graph;
@@ -251,7 +252,7 @@ TEST_CASE("first steps: what to do about time in a call depends on the call") {
         if (!is_one) story.call(15 * kMs, 19 * kMs, name);
         if (!is_queued) story.kernel(19 * kMs, 20 * kMs, 30 * kMs);
         if (pageable_bytes > 0) {
-            story.copy(21 * kMs, 22 * kMs, Direction::host_to_device, "pageable", 7, pageable_bytes);
+            story.copy(21 * kMs, 22 * kMs, direction, "pageable", 7, pageable_bytes);
             story.trace.api_calls.back().name = name;
         }
         const std::string text = story.steps().at(0).text;
@@ -270,6 +271,8 @@ TEST_CASE("first steps: what to do about time in a call depends on the call") {
     CHECK(advice("cudaMemcpy3DAsync", false, nullptr, true, 1'000'000) ==
           "Copy from or to pinned memory, and copy more at once.");
     CHECK(advice("cudaMemcpy3DAsync", false, nullptr, true, 1000) == "Copy more at once.");
+    CHECK(advice("cudaMemcpy3DAsync", false, nullptr, true, 4, Direction::device_to_host) ==
+          "Copy from or to pinned memory, and copy more at once.");
     CHECK(advice("cudaMemcpy3DAsync") == "Copy more at once.");
     CHECK(advice("cudaMemcpyPeer") == "It waits for all other work of both GPUs: its Async form does not.");
     for (const char* call : {"cudaMemset", "cudaMemsetAsync", "cudaMemcpyPeerAsync"})
