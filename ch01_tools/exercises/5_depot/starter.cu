@@ -244,12 +244,12 @@ class Shift {
         CUDA_CHECK(cudaMemcpyAsync(chute_of.data(), chute_of_.get(), hour.parcels * sizeof(unsigned),
                                    cudaMemcpyDeviceToHost, stream_.get()));
         CUDA_CHECK(cudaStreamSynchronize(stream_.get()));
-        std::vector<Account> accounts(hour.chutes);
+        booked_.assign(hour.chutes, Account{});
         for (int i = 0; i < hour.parcels; ++i) {
-            ++accounts[chute_of[i]].parcels;
-            accounts[chute_of[i]].fees += mix(codes[i], 9, kFeeSteps);
+            ++booked_[chute_of[i]].parcels;
+            booked_[chute_of[i]].fees += mix(codes[i], 9, kFeeSteps);
         }
-        CUDA_CHECK(cudaMemcpyAsync(accounts_.get(), accounts.data(), hour.chutes * sizeof(Account),
+        CUDA_CHECK(cudaMemcpyAsync(accounts_.get(), booked_.data(), hour.chutes * sizeof(Account),
                                    cudaMemcpyHostToDevice, stream_.get()));
     }
 
@@ -302,6 +302,7 @@ class Shift {
     Print prints_[2];
     int hours_ = 0;
     std::vector<unsigned> sums_;
+    std::vector<Account> booked_;  // of the hour: it has to outlive its copy
 };
 
 // ---- the oracle ------------------------------------------------------------------------------------------
