@@ -1,5 +1,7 @@
 // lab review EX: up to four answers to an exercise as the tools saw them, without their names. Which one
 // would you merge, and what speaks against the others?
+#include "lab/review.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -430,6 +432,18 @@ int review(const ReviewOptions& options) {
 }
 
 }  // namespace
+
+std::vector<ReviewKey> review_key(const Course& course, const Case& of) {
+    const std::vector<Reviewed> answers = choose_answers(course, of);
+    if (answers.empty()) return {};
+    std::vector<ReviewKey> key;
+    for (const Asked& asked : questions_of(answers, findings_of(answers))) {
+        const std::string& name = asked.id == "merge" ? asked.right.front() : asked.id;
+        const Reviewed& answer = answers[static_cast<std::size_t>(name[0] - 'a')];
+        key.push_back({asked.id, asked.right, course.shown(answer.program.file), answer.why});
+    }
+    return key;
+}
 
 void add_review(Session& session) {
     const auto options = std::make_shared<ReviewOptions>();

@@ -68,13 +68,16 @@ TEST_CASE("slides: what is not there is an error that names it") {
 TEST_CASE("answers: the key grades as right, and has each draw of an unknown exercise") {
     const auto key = nlohmann::json::parse(run_lab({"answers", "ch05", "--json"}).out);
     const TemporaryFolder folder;
-    std::string look;
+    std::string look, review;
     std::set<std::string> of;
     for (const auto& item : key) {
         CHECK_MESSAGE(!item.at("answer").get<std::string>().empty(), item.at("id"));
         of.insert(item.at("of"));
         if (item.at("command") == "look")
             look += item.at("id").get<std::string>() + " = " + item.at("answer").get<std::string>() + "\n";
+        if (item.at("command") == "review" && item.at("of") == "ch05/pageable_async")
+            review += item.at("id").get<std::string>() + " = " +
+                      split(item.at("answer").get<std::string>(), ' ')[0] + "\n";
     }
     CHECK(of.contains("ch05"));
     CHECK(of.contains("ch05/frame_store:1"));
@@ -85,7 +88,12 @@ TEST_CASE("answers: the key grades as right, and has each draw of an unknown exe
               .exit_code == 0);
     CHECK(run_lab({"answers", "ch05/beehives"}).out.find("./lab diagnose ch05/beehives") !=
           std::string::npos);
-    CHECK(run_lab({"answers", "ch05/pageable_async"}).exit_code == 2);
+    write_file(folder.path() / "review.txt", review);
+    CHECK(run_lab({"review", "ch05/pageable_async", "--answers", (folder.path() / "review.txt").string()},
+                  copy.root())
+              .exit_code == 0);
+    CHECK(run_lab({"answers", "ch05/pageable_async"}).out.find("right/registered.patch") !=
+          std::string::npos);
 }
 
 }  // namespace lab::docs_slides_test
