@@ -122,7 +122,7 @@ std::string slower_graphs(const Trace& trace) {
         all_ns += k.end_ns - k.start_ns;
         last = &k;
     }
-    // Others overlap as well, by less than a microsecond.
+    // Kernels of a chain overlap as well, by a microsecond or so.
     constexpr int64_t kNoticeablePart = 10;
     if (together_ns * kNoticeablePart > all_ns) return kSlower;
     return "";
