@@ -311,12 +311,13 @@ class Rules {
         if (has(call, {"Synchronize"}))
             return is_queued ? "The next work was queued: look what it waits for."
                              : "Queue more work before the host waits.";
+        if (has(call, {"Memcpy"}) && !has(call, {"Async"}))
+            return "The host waits in it: take cudaMemcpyAsync from pinned memory, and queue more work "
+                   "before "
+                   "it waits.";
         if (has(call, {"Memcpy"}))
-            return !has(call, {"Async"})
-                       ? "The host waits in it: take cudaMemcpyAsync from pinned memory, and "
-                         "queue more work before it waits."
-                   : wants_pinned_memory(call) ? "Copy from or to pinned memory, and copy more at once."
-                                               : "Copy more at once.";
+            return wants_pinned_memory(call) ? "Copy from or to pinned memory, and copy more at once."
+                                             : "Copy more at once.";
         if (has(call, {"Launch"})) return "Launch less: fuse kernels, or put them into a CUDA graph.";
         return "Look whether it is needed there.";
     }
@@ -325,8 +326,7 @@ class Rules {
     [[nodiscard]] bool wants_pinned_memory(const std::string& call) const {
         int64_t count = 0, wants = 0;
         for (const Copy& c : work_.copies) {
-            if (c.device != a_.device || c.call < 0) continue;
-            if (work_.name_of(work_.api_calls[static_cast<std::size_t>(c.call)].name) != call) continue;
+            if (c.device != a_.device || c.call < 0 || name_of_call(c) != call) continue;
             ++count;
             wants += is_pageable(c) && (c.bytes >= kLarge_bytes || c.direction == Direction::device_to_host);
         }
@@ -336,9 +336,8 @@ class Rules {
     [[nodiscard]] std::string advice_on_graphs() const {
         const bool are_nodes_recorded =
             whole_.format == SourceFormat::nsys &&
-            std::any_of(whole_.kernels.begin(), whole_.kernels.end(), [&](const Kernel& k) {
-                return is_of_a_graph(whole_, k) && whole_.full_name_of(k.name) != kGraphAsAWhole;
-            });
+            std::any_of(whole_.kernels.begin(), whole_.kernels.end(),
+                        [&](const Kernel& k) { return is_graph_node(whole_, k); });
         return std::string("Put more work into each graph.") +
                (are_nodes_recorded ? " nsys slows the call down, as it records each node: look again with "
                                      "--cuda-graph-trace=graph:host-only."
@@ -413,6 +412,11 @@ class Rules {
         };
         return command(
             {"--from", ms(gap.start_ns - gap.ns / 5), "--to", ms(gap.start_ns + gap.ns + gap.ns / 5)});
+    }
+
+    /// Of a copy whose call was recorded.
+    [[nodiscard]] const std::string& name_of_call(const Copy& copy) const {
+        return work_.name_of(work_.api_calls[static_cast<std::size_t>(copy.call)].name);
     }
 
     static bool is_pageable(const auto& copy) { return copy.from == "pageable" || copy.to == "pageable"; }
@@ -550,8 +554,7 @@ class Rules {
         int64_t async = 0;
         for (const Copy& c : work_.copies)
             async += c.device == a_.device && c.call >= 0 && c.bytes >= kLarge_bytes && is_pageable(c) &&
-                     is_over_the_bus(c) &&
-                     has(work_.name_of(work_.api_calls[static_cast<std::size_t>(c.call)].name), {"Async"});
+                     is_over_the_bus(c) && has(name_of_call(c), {"Async"});
         add("pageable", all.ns(),
             fmt::format("Pageable memory: {} take {}, {}{}{}. Pinned memory (cudaMallocHost) is faster, and "
                         "can be copied while kernels run. But pinning can take longer than a copy: it pays "

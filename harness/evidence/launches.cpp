@@ -109,6 +109,10 @@ bool is_of_a_graph(const Trace& trace, const Kernel& kernel) {
     return kernel.call >= 0 && launches_graph(trace, trace.api_calls[static_cast<std::size_t>(kernel.call)]);
 }
 
+bool is_graph_node(const Trace& trace, const Kernel& kernel) {
+    return is_of_a_graph(trace, kernel) && trace.full_name_of(kernel.name) != kGraphAsAWhole;
+}
+
 std::vector<bool> host_waits(const Trace& trace) {
     std::vector<const Copy*> copy_of(trace.api_calls.size());  // null for a call that copies nothing
     for (const Copy& copy : trace.copies) {

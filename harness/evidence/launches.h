@@ -74,6 +74,9 @@ void link_to_calls(Trace& trace);
 /// Did such a call launch this kernel? That stands for a node, or for the graph as a whole.
 [[nodiscard]] bool is_of_a_graph(const Trace& trace, const Kernel& kernel);
 
+/// Is this kernel a node of a graph, recorded by itself?
+[[nodiscard]] bool is_graph_node(const Trace& trace, const Kernel& kernel);
+
 /// For each call of the trace: does the host wait for the GPU in it? By name and by what the GPU did: in the
 /// export's table of synchronisations, a stream that waits for an event has the same type as a host that
 /// waits. cudaFree waits for all of the GPU's work, if there is any.

@@ -157,7 +157,8 @@ SELECT start, end, end - start AS duration, streamId AS stream, deviceId AS devi
        (SELECT value FROM StringIds s WHERE s.id = t.demangledName) AS full_name,
        gridX AS grid_x, gridY AS grid_y, gridZ AS grid_z, blockX AS block_x, blockY AS block_y,
        blockZ AS block_z, registersPerThread AS registers, staticSharedMemory AS static_shared_bytes,
-       dynamicSharedMemory AS dynamic_shared_bytes, graphNodeId AS graph_node
+       dynamicSharedMemory AS dynamic_shared_bytes, graphNodeId AS graph_node,
+       correlationId = 0 AND graphNodeId IS NOT NULL AS in_conditional_node
 FROM CUPTI_ACTIVITY_KIND_KERNEL t;
 
 CREATE TEMP VIEW all_copies AS

@@ -6,7 +6,7 @@
 //
 //   kernels         start end duration stream device context correlation process name full_name
 //                   grid_x grid_y grid_z block_x block_y block_z
-//                   registers static_shared_bytes dynamic_shared_bytes graph_node
+//                   registers static_shared_bytes dynamic_shared_bytes graph_node in_conditional_node
 //
 //   copies          start end duration stream device correlation process bytes direction from_kind to_kind
 //                   graph_node between_gpus

@@ -59,7 +59,7 @@ void read_kernels(const Database& database, Trace& trace) {
     Names names(trace.names, database, "SELECT value FROM main.StringIds WHERE id = ?1", true);
     Statement row = database.prepare(
         "SELECT start, end, stream, device, correlation, process, full_name_id, graph_node IS NOT NULL, "
-        "grid_x, grid_y, grid_z, block_x, block_y, block_z FROM all_kernels");
+        "grid_x, grid_y, grid_z, block_x, block_y, block_z, in_conditional_node FROM all_kernels");
     std::map<LaunchSize, int64_t> sizes;
     const auto index_of = [&](const LaunchSize& size) -> int64_t {
         if (!size.possible()) return -1;  // where an export has none, it is all zeros here
@@ -70,15 +70,12 @@ void read_kernels(const Database& database, Trace& trace) {
     while (row.next()) {
         const int64_t correlation = row.integer(4);
         trace.kernels_of_unknown_launch += correlation == 0 && row.integer(7) != 0;
+        trace.kernels_in_conditional_nodes += row.integer(14);
         trace.kernels.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3), correlation,
                                  row.integer(5), -1, names.index_of(row.integer(6)),
                                  index_of({{row.integer(8), row.integer(9), row.integer(10)},
                                            {row.integer(11), row.integer(12), row.integer(13)}})});
     }
-    Statement conditional = database.prepare(
-        "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId = 0 AND graphNodeId IS NOT "
-        "NULL");
-    if (conditional.next()) trace.kernels_in_conditional_nodes = conditional.integer(0);
     // A graph recorded as a whole keeps its kernels to itself. It counts as one, or the GPU would seem idle.
     Statement run =
         database.prepare("SELECT start, end, stream, device, correlation, process FROM all_graph_runs");

@@ -106,7 +106,6 @@ std::string not_recorded_line(const Trace& trace) {
 
 std::string slower_graphs(const Trace& trace) {
     if (trace.format != SourceFormat::nsys) return "";
-    std::map<std::pair<int64_t, int64_t>, int64_t> stream_of;  // by the launch of the graph, and the GPU
     constexpr const char* kSlower =
         "each node of a graph was recorded, which slows down branches, conditional nodes and programmatic "
         "launches: take times, shares and what runs at once from a recording with "
@@ -115,7 +114,7 @@ std::string slower_graphs(const Trace& trace) {
     std::map<std::pair<int64_t, int64_t>, const Kernel*> last_of;  // by the launch of the graph, and the GPU
     int64_t together_ns = 0, all_ns = 0;
     for (const Kernel& k : trace.kernels) {
-        if (!is_of_a_graph(trace, k) || trace.full_name_of(k.name) == kGraphAsAWhole) continue;
+        if (!is_graph_node(trace, k)) continue;
         const Kernel*& last = last_of[{k.call, k.device}];
         if (last && last->stream != k.stream) return kSlower;
         if (last) together_ns += std::clamp<int64_t>(last->end_ns - k.start_ns, 0, k.end_ns - k.start_ns);
